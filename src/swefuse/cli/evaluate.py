@@ -1,0 +1,59 @@
+"""``swefuse eval`` and ``swefuse report``: numbers, and the page that shows them."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swefuse.cli.common import ConfigOption, JsonOption, OutOption, SetOption, example, extras, option, prepare, print_json
+from swefuse.cli.console import stage_progress
+from swefuse.errors import UserError
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add both commands."""
+    app.command("eval", epilog=example("swefuse eval --model runs/sft/model --tasks runs/tasks --out runs/eval"))(evaluate)
+    app.command("report", epilog=example("swefuse report runs/quickstart", "swefuse report runs/quickstart -o page.html"))(report)
+
+
+def evaluate(
+    model: Annotated[Path, typer.Option("--model", metavar="DIR", help="Model folder.")],
+    tasks: Annotated[Path, typer.Option("--tasks", metavar="DIR", help="Folder that 'swefuse tasks build' wrote.")],
+    out: OutOption,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure pass@1, pass@k and best-of-n of a model on the held-out tasks."""
+    with extras():
+        from swefuse.evaluate.run import EvalConfig, run
+
+    named = [*option("model", model), *option("tasks", tasks)]
+    settings = prepare(EvalConfig, config, [*named, *(overrides or [])], out)
+    with stage_progress("eval", quiet=as_json) as progress:
+        folder = run(settings, out, progress)
+    if as_json:
+        print_json(json.loads((folder / "results.json").read_text(encoding="utf-8")))
+    else:
+        typer.echo(folder)
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the page here, not into RUN.")
+    ] = None,
+) -> None:
+    """Write the HTML report of a run: one file that opens without a network."""
+    from swefuse.evaluate.report import render
+
+    try:
+        typer.echo(render(run, output))
+    except OSError as error:
+        if output is None or error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise UserError(f"-o {output}: cannot be written: {error.strerror}; choose another file") from error

@@ -1,0 +1,51 @@
+"""``swefuse quickstart``: the whole path in one command."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from swefuse.cli.common import ConfigOption, JsonOption, OutOption, SetOption, example, extras, option, prepare, print_json
+
+_EXAMPLES = (
+    "swefuse quickstart --out runs/quickstart",
+    "swefuse quickstart --out runs/smoke --budget smoke --seed 7",
+    "swefuse quickstart --out runs/quickstart --resume",
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("quickstart", epilog=example(*_EXAMPLES))(quickstart)
+
+
+def quickstart(
+    out: OutOption,
+    budget: Annotated[
+        Literal["full", "smoke"] | None, typer.Option(help="full: the real run; smoke: every stage, briefly.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same figures.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Repeat training with this many seeds.")] = None,
+    base: Annotated[str | None, typer.Option(metavar="nano|smollm2|PATH", help="Model that is trained.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last finished step in the folder.")] = False,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Build and prove tasks, collect trajectories, train by SFT and RLVR, evaluate beside a control, and report."""
+    with extras():
+        from swefuse.recipes.quickstart import QuickstartConfig, run
+    from swefuse.evaluate.report import load, terminal
+
+    given = {"budget": budget, "seed": seed, "seeds": seeds, "base": base}
+    named = [item for key, value in given.items() for item in option(key, value)]
+    folder = run(prepare(QuickstartConfig, config, [*named, *(overrides or [])], out), out, resume)
+    report, _ = load(folder)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+        return
+    from rich import print as show
+
+    show(terminal(report))
+    typer.echo(f"report: {folder / 'report.html'}")

@@ -1,0 +1,71 @@
+"""``swefuse tasks``: build tasks and look at them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swefuse.cli.common import ConfigOption, JsonOption, OutOption, SetOption, example, extras, group, prepare, print_json
+from swefuse.cli.console import stage_progress
+from swefuse.errors import UserError, nearest
+from swefuse.records import Task
+
+app = group("tasks", "Build tasks that have proven themselves, and look at them.", "swefuse tasks build --out runs/tasks")
+
+
+@app.command("build", epilog=example("swefuse tasks build --out runs/tasks --set train_tasks=500 --set seed=7"))
+def build(out: OutOption, config: ConfigOption = None, overrides: SetOption = None) -> None:
+    """Inject bugs into functions and keep the tasks that prove themselves in the sandbox."""
+    with extras():
+        from swefuse.tasks.build import TasksConfig, run
+
+    settings = prepare(TasksConfig, config, overrides or [], out)
+    with stage_progress("tasks") as progress:
+        typer.echo(run(settings, out, progress))
+
+
+@app.command(
+    "show", epilog=example("swefuse tasks show runs/tasks/tasks.jsonl", "swefuse tasks show runs/tasks/tasks.jsonl 3f9c --json")
+)
+def show(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A tasks.jsonl, or the folder that holds it.")],
+    task_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Id of a task, or its beginning.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the tasks of a file, or show one of them."""
+    from swefuse.tasks.store import load_tasks
+
+    tasks = load_tasks(file / "tasks.jsonl" if file.is_dir() else file)
+    if task_id is not None:
+        tasks = [find(tasks, task_id)]
+    if as_json:
+        print_json([task.model_dump(mode="json") for task in tasks])
+    elif task_id is None:
+        for task in tasks:
+            source = task.provenance
+            typer.echo(f"{task.id}  {task.kind:9} {task.split:11} {source.operator:12} {source.source}:{source.function}")
+    else:
+        typer.echo(describe(tasks[0]))
+
+
+def find(tasks: list[Task], start: str) -> Task:
+    """The one task whose id starts so. Raises UserError if there is none or more than one."""
+    found = [task for task in tasks if task.id.startswith(start)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UserError(f"{len(found)} tasks have an id that starts with {start!r}; give more of it")
+    raise UserError(f"no task has an id that starts with {start!r}" + nearest(start, [task.id for task in tasks][:20]))
+
+
+def describe(task: Task) -> str:
+    """A task for people: what is asked, what is known about it, its files and what decides."""
+    about = [f"task     {task.id}", f"kind     {task.kind}", f"split    {task.split}", f"source   {task.provenance.source}"]
+    tests = [
+        f"{suite.form}: {len(suite.fail_to_pass)} tests must turn from fail to pass, {len(suite.pass_to_pass)} must go on passing"
+        for suite in task.suites
+    ]
+    files = [f"--- {path}\n{text}" for path, text in task.files.items()]
+    return "\n".join([*about, "", task.instruction, "", *tests, "", *files])

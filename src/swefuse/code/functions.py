@@ -1,0 +1,187 @@
+"""What we know about one Python function: where it is, which names are local, what its body hashes to, how to rename its locals.
+
+Positions follow ``ast``; texts are ``str``. Column offsets of ``ast`` count UTF-8 bytes, so lines are mapped through bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import hashlib
+import keyword
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from swefuse.errors import DataError
+
+BUILTINS = frozenset(dir(builtins))
+
+
+@dataclass(frozen=True)
+class Span:
+    """A half-open range of characters in a text."""
+
+    start: int
+    end: int
+
+
+class Source:
+    """A parsed module with a fast map from ``ast`` positions to character offsets. Raises DataError if it does not parse."""
+
+    def __init__(self, text: str) -> None:
+        try:
+            self.tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise DataError(f"source does not parse: {error}") from error
+        self.text = text
+        self.lines = text.split("\n")
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
+
+    def offset(self, line: int, column: int) -> int:
+        """Character offset of a 1-based line and a 0-based UTF-8 byte column."""
+        text = self.lines[line - 1]
+        if not text.isascii():
+            column = len(text.encode("utf-8")[:column].decode("utf-8", "ignore"))
+        return self.starts[line - 1] + column
+
+    def span(self, node: ast.AST) -> Span:
+        """Where a node with a position stands in the text."""
+        located = Located.of(node)
+        return Span(self.offset(located.line, located.column), self.offset(located.end_line, located.end_column))
+
+    def segment(self, node: ast.AST) -> str:
+        """The text of a node."""
+        span = self.span(node)
+        return self.text[span.start : span.end]
+
+
+@dataclass(frozen=True)
+class Located:
+    """Line and column bounds of a node that is known to have them."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @classmethod
+    def of(cls, node: ast.AST) -> Located:
+        """Bounds of an expression, statement or argument node."""
+        assert isinstance(node, ast.expr | ast.stmt | ast.arg | ast.keyword), type(node)
+        return cls(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+
+
+def functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    """Top-level functions, in order of appearance."""
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def function(tree: ast.Module, name: str) -> ast.FunctionDef:
+    """The top-level function of that name; the last definition wins as it does in Python. Raises DataError if there is none."""
+    found = [node for node in functions(tree) if node.name == name]
+    if not found:
+        raise DataError(f"there is no top-level function {name}; functions: {', '.join(f.name for f in functions(tree)) or 'none'}")
+    return found[-1]
+
+
+def body_statements(node: ast.FunctionDef) -> list[ast.stmt]:
+    """The body without its docstring."""
+    return node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+
+
+def local_names(node: ast.FunctionDef) -> list[str]:
+    """Parameters and every name bound inside, nested scopes included, in order of first appearance in the text."""
+    found: dict[str, tuple[int, int]] = {}
+
+    def add(name: str, line: int, column: int) -> None:
+        if name not in found or (line, column) < found[name]:
+            found[name] = (line, column)
+
+    for child in ast.walk(node):
+        if isinstance(child, ast.arg):
+            add(child.arg, child.lineno, child.col_offset)
+        elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
+            add(child.id, child.lineno, child.col_offset)
+        elif isinstance(child, ast.ExceptHandler) and child.name:
+            add(child.name, child.lineno, child.col_offset)
+    outer = {name for child in ast.walk(node) if isinstance(child, ast.Global | ast.Nonlocal) for name in child.names}
+    return [name for name, _ in sorted(found.items(), key=lambda item: item[1]) if name not in outer]
+
+
+def walk_outside_fstrings(node: ast.AST) -> Iterator[ast.AST]:
+    """Like ``ast.walk``, but an f-string is a leaf: before Python 3.12 the positions of what is inside it are wrong."""
+    todo = [node]
+    while todo:
+        child = todo.pop()
+        yield child
+        if not isinstance(child, ast.JoinedStr):
+            todo.extend(ast.iter_child_nodes(child))
+
+
+def _fstring_sites(source: Source, node: ast.JoinedStr, names: Mapping[str, str]) -> Iterator[tuple[Span, str]]:
+    start = source.span(node).start
+    for hole in re.finditer(r"(?<!\{)\{([^{}]*)\}", source.segment(node)):
+        for word in re.finditer(r"(?<![\w.\"'])[A-Za-z_]\w*", hole.group(1).split(":")[0]):
+            if word.group() in names:
+                at = start + hole.start(1) + word.start()
+                yield Span(at, at + len(word.group())), names[word.group()]
+
+
+def name_sites(source: Source, node: ast.FunctionDef, names: Mapping[str, str]) -> Iterator[tuple[Span, str]]:
+    """Spans of every use of a name in ``names`` inside the function, with what it maps to; in no particular order."""
+    for child in walk_outside_fstrings(node):
+        if isinstance(child, ast.JoinedStr):
+            yield from _fstring_sites(source, child, names)
+        elif isinstance(child, ast.Name) and child.id in names:
+            yield source.span(child), names[child.id]
+        elif isinstance(child, ast.arg) and child.arg in names:
+            start = source.offset(child.lineno, child.col_offset)
+            yield Span(start, start + len(child.arg)), names[child.arg]
+        elif isinstance(child, ast.ExceptHandler) and child.name in names:
+            head = source.offset(child.lineno, child.col_offset)
+            at = source.text.index(f" as {child.name}", head) + 4
+            yield Span(at, at + len(child.name or "")), names[child.name or ""]
+
+
+def rename(source: Source, node: ast.FunctionDef, names: Mapping[str, str]) -> str:
+    """The module's text with the function's names replaced by ``names``. New names must not collide; f-strings are handled."""
+    text = source.text
+    for span, new in sorted(set(name_sites(source, node, names)), key=lambda item: -item[0].start):
+        text = text[: span.start] + new + text[span.end :]
+    return text
+
+
+def normal_names(node: ast.FunctionDef) -> dict[str, str]:
+    """Local names -> ``v0, v1, …`` in order of appearance."""
+    return {name: f"v{index}" for index, name in enumerate(local_names(node))}
+
+
+class _Normalise(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, str], function_name: str) -> None:
+        self.names = dict(names)
+        self.names[function_name] = "f"
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:  # noqa: N802 - ast's own naming
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return ast.arg(self.names.get(node.arg, node.arg), None)
+
+
+def body_hash(node: ast.FunctionDef) -> str:
+    """Hash of what the function computes as text: locals numbered, own name, annotations, docstring and layout left out.
+
+    Two functions that differ only in names have the same hash, so a held-out function cannot return under another name.
+    """
+    names = normal_names(node)
+    parts = [ast.dump(_Normalise(names, node.name).visit(ast.parse(ast.unparse(s)))) for s in body_statements(node)]
+    arity = len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs)
+    return hashlib.sha256(f"{arity}|{'|'.join(parts)}".encode()).hexdigest()[:16]
+
+
+def valid_new_name(name: str, taken: set[str]) -> bool:
+    """Whether ``name`` can replace a local without shadowing a keyword, a builtin or another name."""
+    return name.isidentifier() and not keyword.iskeyword(name) and name not in BUILTINS and name not in taken

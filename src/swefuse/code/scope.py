@@ -1,0 +1,119 @@
+"""Coarse types of a function's local names, guessed from annotations and assignments. ``?`` means unknown and fits everything.
+
+Only used to leave out edits that no engineer would try (a list where a count stands); nothing depends on a guess being right.
+"""
+
+from __future__ import annotations
+
+import ast
+
+NUMBER, TEXT, LIST, DICT, SET, TUPLE, FLAG, UNKNOWN = "number", "text", "list", "dict", "set", "tuple", "flag", "?"
+
+_HEADS = {
+    "int": NUMBER, "float": NUMBER, "complex": NUMBER, "str": TEXT, "bool": FLAG, "list": LIST, "List": LIST, "Sequence": LIST,
+    "dict": DICT, "Dict": DICT, "set": SET, "Set": SET, "tuple": TUPLE, "Tuple": TUPLE,
+}  # fmt: skip
+_CALLS = {
+    "len": NUMBER, "sum": NUMBER, "int": NUMBER, "float": NUMBER, "abs": NUMBER, "ord": NUMBER, "round": NUMBER, "pow": NUMBER,
+    "str": TEXT, "chr": TEXT, "bin": TEXT, "hex": TEXT, "sorted": LIST, "list": LIST, "dict": DICT, "set": SET, "tuple": TUPLE,
+    "bool": FLAG, "any": FLAG, "all": FLAG,
+}  # fmt: skip
+_METHODS = {
+    "join": TEXT, "lower": TEXT, "upper": TEXT, "strip": TEXT, "replace": TEXT, "title": TEXT, "lstrip": TEXT, "rstrip": TEXT, "split": LIST,
+    "splitlines": LIST, "count": NUMBER, "find": NUMBER, "index": NUMBER, "isdigit": FLAG, "isalpha": FLAG, "startswith": FLAG, "endswith": FLAG,
+}  # fmt: skip
+
+
+def of_annotation(node: ast.expr | None) -> str:
+    """Coarse type of an annotation; unions and unknown heads give ``?``."""
+    if isinstance(node, ast.Name):
+        return _HEADS.get(node.id, UNKNOWN)
+    if isinstance(node, ast.Subscript):
+        return of_annotation(node.value)
+    return UNKNOWN
+
+
+def _element(node: ast.expr | None) -> str:
+    """Coarse type of an annotated container's element."""
+    if isinstance(node, ast.Subscript):
+        head = of_annotation(node)
+        inner = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
+        return of_annotation(inner) if head in (LIST, SET, DICT) else UNKNOWN
+    return TEXT if of_annotation(node) == TEXT else UNKNOWN
+
+
+def of_expression(node: ast.expr, types: dict[str, str]) -> str:
+    """Coarse type of an expression, given those of names."""
+    if isinstance(node, ast.Constant):
+        value = node.value
+        return FLAG if isinstance(value, bool) else NUMBER if isinstance(value, int | float) else TEXT if isinstance(value, str) else UNKNOWN
+    if isinstance(node, ast.Name):
+        return types.get(node.id, UNKNOWN)
+    simple = {ast.List: LIST, ast.ListComp: LIST, ast.Dict: DICT, ast.DictComp: DICT, ast.Set: SET, ast.SetComp: SET, ast.Tuple: TUPLE}
+    simple |= {ast.JoinedStr: TEXT, ast.Compare: FLAG}
+    if type(node) in simple:
+        return simple[type(node)]
+    if isinstance(node, ast.BinOp):
+        left = of_expression(node.left, types)
+        return left if left != UNKNOWN else of_expression(node.right, types)
+    if isinstance(node, ast.UnaryOp):
+        return FLAG if isinstance(node.op, ast.Not) else NUMBER
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _CALLS.get(node.func.id, UNKNOWN)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _METHODS.get(node.func.attr, UNKNOWN)
+    return UNKNOWN
+
+
+def _bind(target: ast.expr, kind: str, types: dict[str, str]) -> None:
+    if isinstance(target, ast.Name):
+        if types.get(target.id, UNKNOWN) == UNKNOWN:
+            types[target.id] = kind
+    elif isinstance(target, ast.Tuple):
+        for part in target.elts:
+            _bind(part, UNKNOWN, types)
+
+
+def _bind_loop(target: ast.expr, iterable: ast.expr, types: dict[str, str], elements: dict[str, str]) -> None:
+    if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name):
+        name = iterable.func.id
+        inner = iterable.args[0] if iterable.args else None
+        if name == "range":
+            return _bind(target, NUMBER, types)
+        if name == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2 and inner is not None:
+            _bind(target.elts[0], NUMBER, types)
+            return _bind_loop(target.elts[1], inner, types, elements)
+        if name in ("sorted", "reversed", "list", "set") and inner is not None:
+            return _bind_loop(target, inner, types, elements)
+    if isinstance(iterable, ast.Name):
+        kind = elements.get(iterable.id, TEXT if types.get(iterable.id) == TEXT else UNKNOWN)
+        return _bind(target, kind, types)
+    _bind(target, UNKNOWN, types)
+
+
+def coarse_types(node: ast.FunctionDef) -> dict[str, str]:
+    """Coarse type of every parameter and assigned name of a function, and of ``return`` (a key no local can have)."""
+    types: dict[str, str] = {"return": of_annotation(node.returns)}
+    elements: dict[str, str] = {}
+    for arg in node.args.posonlyargs + node.args.args + node.args.kwonlyargs:
+        types[arg.arg] = of_annotation(arg.annotation)
+        elements[arg.arg] = _element(arg.annotation)
+    located = [n for n in ast.walk(node) if isinstance(n, ast.stmt | ast.comprehension)]
+    for child in sorted(located, key=lambda n: n.lineno if isinstance(n, ast.stmt) else n.target.lineno):
+        if isinstance(child, ast.Assign):
+            for target in child.targets:
+                if isinstance(target, ast.Tuple) and isinstance(child.value, ast.Tuple) and len(target.elts) == len(child.value.elts):
+                    for part, value in zip(target.elts, child.value.elts, strict=True):
+                        _bind(part, of_expression(value, types), types)
+                else:
+                    _bind(target, of_expression(child.value, types), types)
+        elif isinstance(child, ast.AnnAssign):
+            _bind(child.target, of_annotation(child.annotation), types)
+        elif isinstance(child, ast.For | ast.comprehension):
+            _bind_loop(child.target, child.iter, types, elements)
+    return types
+
+
+def fits(left: str, right: str) -> bool:
+    """Whether a value of one coarse type may stand where the other stands."""
+    return left == right or UNKNOWN in (left, right)

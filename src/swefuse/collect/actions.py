@@ -1,0 +1,130 @@
+"""The action grammar: one strict, compact text form for everything an agent does.
+
+::
+
+    message := thought* action
+    thought := "#" TEXT "\\n"                      any number of lines
+    action  := "@view " PATH "\\n"
+             | "@search " TEXT "\\n"
+             | "@edit " PATH ":" LINE ["*" NTH] old* new* "\\n"
+             | "@create " PATH new+ "\\n"
+             | "@run " TEXT "\\n" | "@test\\n" | "@undo\\n" | "@submit\\n"
+    old     := "\\n-" TEXT                        the lines of the replaced text
+    new     := "\\n+" TEXT                        the lines of its replacement
+
+TEXT is anything without a line feed. An ``edit`` without ``-`` lines inserts before LINE, one without ``+`` lines deletes. Rendering and
+parsing are inverse to each other, and whatever does not follow the grammar to the letter is refused: nothing is guessed at, so a
+message either means exactly one thing or is UNPARSED.
+"""
+
+from __future__ import annotations
+
+import re
+
+from swefuse.errors import PatchError
+from swefuse.records import Action
+
+_EDIT = re.compile(r"@edit ([^\n:*]+):([1-9]\d{0,6})(?:\*([2-9]|[1-9]\d{1,3}))?\Z")
+_BARE = {"@test": "test", "@undo": "undo", "@submit": "submit"}
+_TEXT = {"@view": "view", "@search": "search", "@run": "run"}
+
+
+def render(action: Action, thought: str = "") -> str:
+    """The message for a thought and an action. Raises PatchError if a field cannot be written in the grammar."""
+    head = "".join(f"#{line}\n" for line in thought.split("\n")) if thought else ""
+    return head + _render_action(action) + "\n"
+
+
+def _render_action(action: Action) -> str:
+    if action.name in _BARE.values():
+        return f"@{action.name}"
+    if action.name == "view":
+        return f"@view {_field(action.path)}"
+    if action.name in ("search", "run"):
+        return f"@{action.name} {_field(action.text)}"
+    path = _field(action.path)
+    if ":" in path or "*" in path:
+        raise PatchError(f"path {path!r} cannot be written in the action grammar (':' and '*' are taken)")
+    if action.name == "create":
+        return f"@create {path}" + _lines("+", action.text)
+    if action.line < 1 or not 1 <= action.nth <= 9999:
+        raise PatchError(f"line {action.line}, occurrence {action.nth}: both are counted from 1")
+    place = f"{path}:{action.line}" + (f"*{action.nth}" if action.nth > 1 else "")
+    old = _lines("-", action.old) if action.old else ""
+    new = _lines("+", action.new) if action.new else ""
+    return f"@edit {place}{old}{new}"
+
+
+def _field(value: str) -> str:
+    if not value or "\n" in value:
+        raise PatchError(f"{value!r} must be one non-empty line")
+    return value
+
+
+def _lines(mark: str, text: str) -> str:
+    return "".join(f"\n{mark}{line}" for line in text.split("\n"))
+
+
+def parse(message: str) -> tuple[str, Action]:
+    """``(thought, action)`` of a message. Raises PatchError, naming what is wrong, if it does not follow the grammar exactly."""
+    if not message.endswith("\n"):
+        raise PatchError("a message ends with a line feed")
+    rows = message[:-1].split("\n")
+    thoughts = 0
+    while thoughts < len(rows) and rows[thoughts].startswith("#"):
+        thoughts += 1
+    if thoughts == len(rows):
+        raise PatchError("the message holds no action")
+    thought = "\n".join(row[1:] for row in rows[:thoughts])
+    if thoughts and not thought:
+        raise PatchError("an empty thought is left out, not written")
+    return thought, _parse_action(rows[thoughts], rows[thoughts + 1 :])
+
+
+def _parse_action(head: str, rest: list[str]) -> Action:
+    if head.startswith("@edit "):
+        return _parse_edit(head, rest)
+    if head.startswith("@create "):
+        if not rest or any(not row.startswith("+") for row in rest):
+            raise PatchError("'@create PATH' is followed by '+' lines only")
+        path = _path(head[len("@create ") :])
+        return Action(name="create", path=path, text="\n".join(row[1:] for row in rest))
+    if rest:
+        raise PatchError(f"{rest[0]!r} follows a complete action; one action a message")
+    if head in _BARE:
+        return Action.model_validate({"name": _BARE[head]})
+    word, _, value = head.partition(" ")
+    if word in _TEXT and value:
+        field = "path" if word == "@view" else "text"
+        return Action.model_validate({"name": _TEXT[word], field: value})
+    raise PatchError(f"{head!r} is no action; actions: view, search, edit, create, run, test, undo, submit")
+
+
+def _path(value: str) -> str:
+    if not value or ":" in value or "*" in value:
+        raise PatchError(f"{value!r} is no path of the grammar")
+    return value
+
+
+def _parse_edit(head: str, rest: list[str]) -> Action:
+    match = _EDIT.match(head)
+    if match is None:
+        raise PatchError(f"{head!r} should read '@edit PATH:LINE' or '@edit PATH:LINE*NTH'")
+    split = 0
+    while split < len(rest) and rest[split].startswith("-"):
+        split += 1
+    old, new = rest[:split], rest[split:]
+    if any(not row.startswith("+") for row in new):
+        raise PatchError("an edit holds '-' lines, then '+' lines, and nothing else")
+    if not rest:
+        raise PatchError("an edit without '-' and '+' lines changes nothing")
+    if old == ["-"] or new == ["+"]:
+        raise PatchError("an empty old or new text is left out, not written")
+    return Action(
+        name="edit",
+        path=match[1],
+        line=int(match[2]),
+        nth=int(match[3] or 1),
+        old="\n".join(row[1:] for row in old),
+        new="\n".join(row[1:] for row in new),
+    )

@@ -1,0 +1,1 @@
+"""The pieces of the report page: safe markup, the sections, and the files ``page.html``, ``page.css`` and ``page.js``."""

@@ -1,0 +1,244 @@
+"""Text to token ids and back: the one place that knows how an episode is written for a model.
+
+A codec turns a task and its steps into one row of ids. Rows only ever grow at the end, so the prompt of a later turn has the earlier
+row as its prefix, and what a model wrote enters again as the ids that it wrote (``Step.trace``), never encoded anew.
+
+``NanoCodec`` is for models of a few million parameters: it shows a function through a lens (names numbered, docstring and blank lines
+left out, lines counted from 1) in a form of few tokens. ``ChatCodec`` is for any chat model with a tokenizer of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+from swefuse.code.functions import Source, function, normal_names
+from swefuse.collect import actions, protocol
+from swefuse.errors import DataError
+from swefuse.policy.base import Choice
+from swefuse.records import Action, Step, Task
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+PAD, TASK, ACT, OBS = "<|pad|>", "<|task|>", "<|act|>", "<|obs|>"
+SPECIAL = (PAD, TASK, ACT, OBS)
+PIECES = (
+    r"<\|[a-z]+\|>|\n?@[a-z]+ ?|\n[-+]|#[a-z]+|(?: {4})+|\n| ?[A-Za-z_]+\d*| ?\d{1,2}"
+    r"| ?(?:==|!=|<=|>=|//=|//|\*\*|[-+*/%&|^]=|->|<<|>>)| ?[^\sA-Za-z0-9_]|\s|."
+)
+_WORD = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
+_SHOWN_VALUE = 44
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An episode as ids. ``spans`` are the half-open ranges that the agent wrote, one for each step, in order."""
+
+    ids: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
+
+
+class Codec(Protocol):
+    """How episodes are written for one model."""
+
+    def row(self, task: Task, steps: Sequence[Step], prompt: bool = False) -> Row:
+        """The ids of an episode; with ``prompt`` the agent's next turn is opened at the end."""
+        ...
+
+    def message(self, task: Task, choice: Choice) -> tuple[int, ...]:
+        """The ids of one agent message, its terminator included."""
+        ...
+
+
+@dataclass(frozen=True)
+class Lens:
+    """How a function is shown to a small model: ``names`` maps world names, ``shown`` world lines to lines counted from 1."""
+
+    names: Mapping[str, str]
+    shown: Mapping[int, int]
+
+    def text(self, text: str) -> str:
+        """World text with names replaced."""
+        return _WORD.sub(lambda match: self.names.get(match.group(), match.group()), text)
+
+
+def make_lens(text: str, name: str) -> Lens:
+    """The lens for function ``name`` of a module. Raises DataError when there is no such function."""
+    source = Source(text)
+    node = function(source.tree, name)
+    hidden: set[int] = set()
+    if ast.get_docstring(node, clean=False) is not None:
+        hidden.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    end = node.end_lineno or node.lineno
+    rows = [n for n in range(node.lineno, end + 1) if n not in hidden and not re.match(r"\s*(#.*)?$", source.lines[n - 1])]
+    shown = {line: number for number, line in enumerate([*rows, end + 1], 1)}
+    return Lens({**normal_names(node), name: "f"}, shown)
+
+
+def shorten(text: str, limit: int = _SHOWN_VALUE) -> str:
+    """``text`` cut in the middle to at most ``limit`` characters."""
+    return text if len(text) <= limit else f"{text[: limit - 14]}..{text[-12:]}"
+
+
+class Pieces:
+    """Encodes text piece by piece with a memory; equal to encoding it whole, because the tokenizer never merges across pieces."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self.tokenizer = tokenizer
+        self._pattern = re.compile(PIECES)
+        self._known: dict[str, list[int]] = {}
+
+    def __call__(self, text: str) -> list[int]:
+        ids: list[int] = []
+        for piece in self._pattern.findall(text):
+            known = self._known.get(piece)
+            if known is None:
+                known = self._known[piece] = list(self.tokenizer.encode(piece, add_special_tokens=False))
+            ids += known
+        return ids
+
+
+class NanoCodec:
+    """Rows for the built-in small models. ``failing``: how many failing tests of an observation are shown; one passing test follows."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, failing: int = 2) -> None:
+        self.encode = Pieces(tokenizer)
+        self.failing = failing
+        self._lens = lru_cache(maxsize=8192)(make_lens)
+
+    def lens(self, task: Task) -> Lens:
+        """The lens of a task's initial state."""
+        path, name = protocol.entry(task)
+        return self._lens(task.files[path], name)
+
+    def row(self, task: Task, steps: Sequence[Step], prompt: bool = False) -> Row:
+        """See ``Codec.row``."""
+        ids = self.encode(TASK)
+        spans: list[tuple[int, int]] = []
+        for number, step in enumerate(steps):
+            ids += self.encode(ACT)
+            start = len(ids)
+            ids += step.trace.token_ids if step.trace else self._step_message(task, step)
+            spans.append((start, len(ids)))
+            ids += self.encode(OBS + self.observation(task, step, short=number > 1) + "\n")
+        return Row(tuple(ids + self.encode(ACT) if prompt else ids), tuple(spans))
+
+    def _step_message(self, task: Task, step: Step) -> tuple[int, ...]:
+        if step.action is None:
+            return tuple(self.encode(step.raw))
+        return self.message(task, Choice(step.thought, step.action))
+
+    def message(self, task: Task, choice: Choice) -> tuple[int, ...]:
+        """See ``Codec.message``."""
+        return tuple(self.encode(actions.render(self.through(self.lens(task), choice.action), choice.thought)))
+
+    def through(self, lens: Lens, action: Action) -> Action:
+        """An action as the small model writes it."""
+        if action.name not in ("edit", "view"):
+            return action
+        # The fields are known to be valid, and this runs for every edit of every state: no validation.
+        return action.model_copy(update={"path": "f", "line": lens.shown.get(action.line, action.line),
+                                         "old": lens.text(action.old), "new": lens.text(action.new)})  # fmt: skip
+
+    def observation(self, task: Task, step: Step, short: bool) -> str:
+        """An observation through the lens: the function's lines after a view, a few shortened rows after a test."""
+        lens = self.lens(task)
+        name = step.action.name if step.action else ""
+        if name == "view":
+            rows = []
+            for row in step.observation.split("\n"):
+                number, _, text = row.partition(">")
+                if number.isdigit() and int(number) in lens.shown:
+                    rows.append(f"{lens.shown[int(number)]}>{lens.text(text)}")
+            return "\n".join(rows)
+        if name == "test":
+            rows = step.observation.split("\n")
+            failed = [row for row in rows if row.startswith("FAIL")]
+            passed = [row for row in rows if not row.startswith("FAIL")]
+            kept = (failed or passed)[:1] if short else failed[: self.failing] + passed[:1]
+            return "\n".join(lens.text(_shorten_row(row)) for row in kept)
+        return step.observation
+
+
+def _shorten_row(row: str) -> str:
+    for mark in (" gave ", " raised "):
+        if mark in row:
+            head, _, tail = row.partition(mark)
+            got, comma, want = tail.rpartition(", expected ")
+            parts = [shorten(part) for part in ([got, want] if comma else [tail])]
+            return f"{shorten(head, 60)}{mark}{comma.join(parts)}"
+    return shorten(row, 100)
+
+
+class ChatCodec:
+    """Rows for a chat model, by its own chat template. What each role is wrapped in is read off the template once and checked.
+
+    Raises DataError when the template's text for a conversation is not a prefix of its text for a longer one.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        if tokenizer.chat_template is None:
+            raise DataError("the tokenizer has no chat template; use an instruction-tuned model, or set one with its tokenizer_config.json")
+        self.tokenizer = tokenizer
+        self._begin, self._open, self._close, self._between = self._wrapping()
+
+    def _render(self, messages: list[dict[str, str]], prompt: bool) -> str:
+        return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=prompt))
+
+    def _wrapping(self) -> tuple[tuple[str, str], str, str, tuple[str, str]]:
+        user, agent = {"role": "user", "content": "\u241f1"}, {"role": "assistant", "content": "\u241f2"}
+        first = self._render([user], True)
+        second = self._render([user, agent], False)
+        third = self._render([user, agent, {"role": "user", "content": "\u241f3"}], True)
+        if not second.startswith(first) or not third.startswith(second.rstrip("\n")):
+            raise DataError("the chat template rewrites earlier turns, so its rows cannot be trained on token by token")
+        before, _, after = first.partition("\u241f1")
+        close = second[len(first) :].partition("\u241f2")[2]
+        left, _, right = third[len(first) :].partition("\u241f2")[2].removeprefix(close).partition("\u241f3")
+        opening = right[right.index(after) + len(after) :] if after in right else ""
+        return (before, after), opening, close, (left, right)
+
+    def _encode(self, text: str) -> list[int]:
+        return list(self.tokenizer.encode(text, add_special_tokens=False))
+
+    def row(self, task: Task, steps: Sequence[Step], prompt: bool = False) -> Row:
+        """See ``Codec.row``. The instruction is the first user message, every observation the next one."""
+        ids = self._encode(self._begin[0] + instruction(task) + self._begin[1])
+        spans: list[tuple[int, int]] = []
+        for number, step in enumerate(steps):
+            start = len(ids)
+            if step.trace:
+                ids += step.trace.token_ids
+            elif step.action is None:
+                ids += self._encode(step.raw + self._close)
+            else:
+                ids += self.message(task, Choice(step.thought, step.action))
+            spans.append((start, len(ids)))
+            if prompt or number + 1 < len(steps):
+                ids += self._encode(self._between[0] + step.observation + self._between[1])
+        return Row(tuple(ids), tuple(spans))
+
+    def message(self, task: Task, choice: Choice) -> tuple[int, ...]:
+        """See ``Codec.message``."""
+        return tuple(self._encode(actions.render(choice.action, choice.thought) + self._close))
+
+
+def instruction(task: Task) -> str:
+    """The first user message: the task's instruction, or none of it when it is hidden, and the grammar in one line."""
+    what = "The tests fail. Find out why and repair the code." if task.hide_instruction else task.instruction
+    return f"{what}\nAnswer with one action: @view, @search, @edit, @create, @test, @undo or @submit."
+
+
+def is_nano(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether a tokenizer is one of ours, which is told by its special tokens."""
+    return tokenizer.convert_tokens_to_ids(ACT) not in (None, tokenizer.unk_token_id)
+
+
+def codec_for(tokenizer: PreTrainedTokenizerBase) -> Codec:
+    """The codec that fits a tokenizer."""
+    return NanoCodec(tokenizer) if is_nano(tokenizer) else ChatCodec(tokenizer)

@@ -1,0 +1,79 @@
+"""Opening a library's SQLite file, and what its failures mean for people."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from swefuse.errors import DataError, InfraError
+from swefuse.library.migrations import APPLICATION_ID, MIGRATIONS, migrate, schema_version
+
+WAIT_S = 60
+_PROBLEMS: dict[int, tuple[type[DataError] | type[InfraError], str]] = {
+    sqlite3.SQLITE_FULL: (InfraError, "the disk is full; free space and run again (this batch was not stored, earlier ones are)"),
+    sqlite3.SQLITE_IOERR: (InfraError, "the disk failed or is full (this batch was not stored, earlier ones are)"),
+    sqlite3.SQLITE_BUSY: (InfraError, f"another process kept it locked for {WAIT_S} s (this batch was not stored)"),
+    sqlite3.SQLITE_READONLY: (InfraError, "the file or its folder may not be written; give yourself the right or copy it"),
+    sqlite3.SQLITE_CANTOPEN: (InfraError, "it cannot be opened; does its folder exist, and may you write there?"),
+    sqlite3.SQLITE_NOTADB: (DataError, "this is no library; name another path, or move the file away"),
+    sqlite3.SQLITE_CORRUPT: (DataError, "the file is damaged; restore a copy, or save what is left with 'sqlite3 FILE .recover'"),
+}
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn failures of SQLite that people can do something about into DataError or InfraError with the remedy."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        # the low byte is the primary code; errors of the module itself have none
+        kind, remedy = _PROBLEMS.get(getattr(error, "sqlite_errorcode", -1) & 0xFF, (None, ""))
+        if kind is None:
+            raise
+        raise kind(f"{path}: {remedy}: {error}") from error
+
+
+def create(path: Path) -> None:
+    """Make an empty library at ``path``. It appears there whole, by a link: no process ever sees half of it."""
+    new = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        with closing(_raw(new)) as db:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            migrate(db)
+        with suppress(FileExistsError):  # another process was faster, and its library is as good
+            os.link(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the library at ``path`` and bring it to the present schema. Raises DataError when it is missing or something else."""
+    if not path.exists():
+        raise DataError(f"there is no library at {path}; check the path, or make one by collecting into it")
+    if not path.is_file():
+        raise DataError(f"{path} is no file, so it is no library; name the file inside it")
+    db = _raw(path)
+    try:
+        with explained(path):
+            if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                raise DataError(f"{path} is a database but no library; name another path, or move the file away")
+            if (version := schema_version(db)) > len(MIGRATIONS):
+                raise DataError(
+                    f"{path} has schema {version}, newer than {len(MIGRATIONS)}; upgrade what reads it: pip install -U swe-fuse"
+                )
+            migrate(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _raw(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
+    db.execute("PRAGMA synchronous=NORMAL")
+    return db

@@ -1,0 +1,264 @@
+"""The frozen records that travel between rooms and lie on disk.
+
+Every record is immutable, forbids unknown fields and survives a JSON round trip exactly. ``SCHEMA`` names the layout; a reader
+that meets another number refuses the file instead of guessing. Identity is a hash of content, never a counter or a clock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA = 1
+
+
+class Record(BaseModel):
+    """Base of all records: frozen, strict about unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+def content_hash(value: Any) -> str:
+    """SHA-256 (hex) of a JSON-able value in canonical form, so that the order of keys does not matter."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Kind(StrEnum):
+    """What a task asks for; each kind has its own verifier."""
+
+    BUGFIX = "bugfix"
+    VULNFIX = "vulnfix"
+    COMPLETE = "complete"
+    TESTGEN = "testgen"
+    DOCGEN = "docgen"
+    REFACTOR = "refactor"
+    OPTIMIZE = "optimize"
+    QA = "qa"
+
+
+class Outcome(StrEnum):
+    """How a verification ended. Only the graded five can ever become a reward or a label."""
+
+    PASSED = "PASSED"
+    FAILED = "FAILED"
+    TIMEOUT = "TIMEOUT"
+    TAMPERED = "TAMPERED"
+    UNPARSED = "UNPARSED"
+    FLAKY = "FLAKY"
+    INFRA = "INFRA"
+
+    @property
+    def graded(self) -> bool:
+        """False for FLAKY and INFRA: those are left out of every group and counted."""
+        return self not in (Outcome.FLAKY, Outcome.INFRA)
+
+
+class Call(Record):
+    """One test in the ``calls`` form: arguments and what the entry point must answer.
+
+    ``args`` is the text of a Python tuple literal. Exactly one of ``want`` (text of a literal) and ``raises`` (name of an exception
+    class) is set. ``visible`` tests are what an agent's own ``test`` action runs; the judge runs all.
+    """
+
+    id: str
+    args: str
+    want: str | None = None
+    raises: str | None = None
+    visible: bool = False
+
+
+class Suite(Record):
+    """The tests of a task in one form, with the ids that decide.
+
+    ``calls``: ``entry`` is ``module.py:function`` and ``calls`` holds the tests; ids are those of the calls.
+    ``pytest``: ``files`` are test files of the snapshot (laid over after the patch); ids are pytest node ids.
+    """
+
+    form: Literal["calls", "pytest"]
+    fail_to_pass: tuple[str, ...] = ()
+    pass_to_pass: tuple[str, ...] = ()
+    entry: str = ""
+    calls: tuple[Call, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Ids that must each pass exactly once."""
+        return self.fail_to_pass + self.pass_to_pass
+
+
+class Provenance(Record):
+    """Where a task comes from; enough to make it again."""
+
+    source: str
+    repo: str = ""
+    commit: str = ""
+    licence: str = ""
+    function: str = ""
+    body_hash: str = ""
+    topic: str = ""
+    operator: str = ""
+    parameters: dict[str, str] = Field(default_factory=dict)
+
+
+class Evidence(Record):
+    """What proving a task showed. ``repeats`` runs of reference and of the unchanged state agreed on every id."""
+
+    repeats: int
+    reference_passes: bool
+    null_fails: bool
+    failing_ids: tuple[str, ...] = ()
+    sandbox: str = ""
+    python: str = ""
+
+
+class Task(Record):
+    """One piece of work with its proof. ``files`` is the initial state, path -> text (small workspaces are held in line)."""
+
+    id: str
+    schema_version: int = SCHEMA
+    kind: Kind
+    instruction: str
+    hide_instruction: bool = False
+    files: dict[str, str]
+    editable: tuple[str, ...]
+    protected: tuple[str, ...] = ()
+    suites: tuple[Suite, ...]
+    reference: dict[str, str] | None = None
+    provenance: Provenance
+    evidence: Evidence | None = None
+    split: str = ""
+
+    def suite(self, form: str) -> Suite | None:
+        """The suite of that form, or None."""
+        return next((s for s in self.suites if s.form == form), None)
+
+    @staticmethod
+    def make_id(kind: Kind, files: dict[str, str], suites: tuple[Suite, ...]) -> str:
+        """Content hash of what defines the work: kind, initial state and tests."""
+        return content_hash([kind, files, [s.model_dump() for s in suites]])[:20]
+
+
+ActionName = Literal["view", "search", "edit", "create", "run", "test", "undo", "submit"]
+
+
+class Action(Record):
+    """What an agent does in one step. Which fields are used depends on ``name``; see ``collect/actions.py`` for the grammar."""
+
+    name: ActionName
+    path: str = ""
+    line: int = 0
+    nth: int = 1
+    old: str = ""
+    new: str = ""
+    text: str = ""
+
+
+class TokenTrace(Record):
+    """Exactly what a model wrote in one step. All four lists have one entry per written token.
+
+    ``logprobs``: natural log under the distribution that was sampled from (mask and temperature applied);
+    ``raw_logprobs``: under the model's full softmax at temperature 1; ``entropies``: of the sampled-from distribution, in nats.
+    """
+
+    token_ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    raw_logprobs: tuple[float, ...]
+    entropies: tuple[float, ...]
+
+
+class Step(Record):
+    """One action and what it led to. ``before`` and ``after`` are snapshot references.
+
+    ``keep=False`` keeps a step in the context and out of the loss.
+    """
+
+    thought: str
+    action: Action | None
+    raw: str
+    observation: str
+    before: str
+    after: str
+    checks: tuple[str, ...] = ()
+    keep: bool = True
+    trace: TokenTrace | None = None
+
+
+class TestResult(Record):
+    """One expected test id: ``passed``, ``failed``, ``error``, ``skipped``, ``timeout`` or ``missing``. ``detail`` is for people and agents."""
+
+    __test__ = False  # not a pytest class, whatever its name says
+
+    outcome: Literal["passed", "failed", "error", "skipped", "timeout", "missing"]
+    detail: str = ""
+
+
+class Verdict(Record):
+    """What the verifier found for one candidate. ``score`` in [0, 1] follows algorithm.md section 2; 0 when not graded."""
+
+    outcome: Outcome
+    form: str
+    tests: dict[str, TestResult] = Field(default_factory=dict)
+    score: float = 0.0
+    parts: dict[str, float] = Field(default_factory=dict)
+    reason: str = ""
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    repeats: int = 1
+    sandbox: str = ""
+
+
+class PolicyIdentity(Record):
+    """Who acted: model name or path, revision, sampling parameters and seed."""
+
+    model: str
+    revision: str = ""
+    parameters: dict[str, float | int | str | bool] = Field(default_factory=dict)
+    seed: int = 0
+
+
+class Trajectory(Record):
+    """Everything that happened between a task and its verdict."""
+
+    id: str
+    schema_version: int = SCHEMA
+    task_id: str
+    initial: str
+    steps: tuple[Step, ...]
+    final: str
+    files: dict[str, str]
+    stop_reason: str
+    policy: PolicyIdentity
+    verdict: Verdict | None = None
+    source: str = ""
+
+
+class Decision(Record):
+    """What the gate said. Accepted means ``reasons`` is empty. ``seen`` holds, per check, what it looked at."""
+
+    accepted: bool
+    reasons: tuple[str, ...] = ()
+    gate_version: str = ""
+    seen: dict[str, str] = Field(default_factory=dict)
+
+
+class Pair(Record):
+    """Two candidates of one task, the label that the verifier gave and what it may teach.
+
+    ``a`` and ``b`` are positions in the task's group of candidates; ``label`` is ``A``, ``B`` or ``tie``; ``p`` the value model's
+    verdict (A better, B better, tie), ``h`` its entropy divided by ln 3, ``weight`` what the pair counts.
+    """
+
+    task_id: str
+    a: int
+    b: int
+    label: Literal["A", "B", "tie"]
+    reliability: float = 1.0
+    p: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
+    h: float = 1.0
+    weight: float = 1.0

@@ -1,0 +1,25 @@
+"""Run untrusted code: one seam (``Sandbox``), a name table, and a dotted path for other people's."""
+
+from __future__ import annotations
+
+import importlib
+
+from swefuse.errors import ConfigError, nearest
+from swefuse.sandbox.base import Job, Output, Sandbox, SandboxReport
+
+SANDBOXES = {"local": "swefuse.sandbox.local:LocalSandbox", "local-weak": "swefuse.sandbox.local:weak_sandbox"}
+
+__all__ = ["SANDBOXES", "Job", "Output", "Sandbox", "SandboxReport", "open_sandbox"]
+
+
+def open_sandbox(name: str) -> Sandbox:
+    """A new sandbox by name, or by ``package.module:Class``. Raises ConfigError when there is no such thing."""
+    target = SANDBOXES.get(name, name)
+    module, colon, attribute = target.partition(":")
+    if not colon:
+        raise ConfigError(f"there is no sandbox {name!r}{nearest(name, SANDBOXES)}; your own: 'package.module:Class'")
+    try:
+        made: Sandbox = getattr(importlib.import_module(module), attribute)()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"the sandbox {name!r} cannot be loaded: {error}") from error
+    return made

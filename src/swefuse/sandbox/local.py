@@ -1,0 +1,205 @@
+"""The built-in sandbox: Linux namespaces and a warm worker, no daemon, no container image, no root needed.
+
+One ``LocalSandbox`` is one slot: it runs one job at a time (a lock holds that) in one worker that starts with the first job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+import site
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import weakref
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+from swefuse.errors import SandboxError
+from swefuse.sandbox import jail, wire
+from swefuse.sandbox.base import Job, Output
+
+_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from swefuse.sandbox.jail import main; main(sys.argv[2])"
+_HERE = Path(__file__).resolve().parent
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+_GRACE_S = 20.0
+# all that a candidate finds in its environment, beside HOME and TMPDIR
+ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin", "TZ": "UTC", "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+}  # fmt: skip
+REMEDY = (
+    "Isolation needs Linux 5.12 or later on x86_64 or aarch64 and either root or unprivileged user namespaces "
+    "(sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu; in a container: --security-opt seccomp=unconfined "
+    "--security-opt apparmor=unconfined). To run without isolation, and only code that you trust, allow a weak sandbox explicitly."
+)
+
+
+def weak_sandbox() -> LocalSandbox:
+    """A sandbox that may lack isolation, for whoever asks for it by name."""
+    return LocalSandbox(allow_weak=True)
+
+
+class LocalSandbox:
+    """Runs jobs in namespaces of this machine.
+
+    ``allow_weak``: where the walls cannot be built, run with resource limits only instead of raising SandboxError.
+    ``recycle``: jobs after which the worker is replaced. ``size_mb``: room for everything a job may write.
+    """
+
+    def __init__(self, allow_weak: bool = False, recycle: int = 5000, size_mb: int = 128) -> None:
+        self._allow_weak, self._recycle, self._size_mb = allow_weak, recycle, size_mb
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+        self._stop: weakref.finalize[Any, Any] | None = None
+        self._jobs = 0
+        self.level = "full"
+        self.lack = ""
+
+    @property
+    def identity(self) -> str:
+        """``local-full-python3.11.7``; the level is known once the first job has run."""
+        return f"local-{self.level}-python{platform.python_version()}"
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the launcher, or None when nothing runs. Killing it ends the worker and all that runs in it."""
+        return self._process.pid if self._process else None
+
+    def start(self) -> None:
+        """Start the worker if there is none; the first job does it by itself. Raises SandboxError."""
+        with self._lock:
+            self._ready()
+
+    def run(self, job: Job) -> Output:
+        """Run one job. Raises SandboxError when there is no result; the next job then gets a new worker."""
+        if job.kind == "pytest" and find_spec("pytest") is None:
+            raise SandboxError("a task's tests are in pytest form and pytest is not installed: pip install pytest")
+        with self._lock:
+            channel = self._ready()
+            try:
+                channel.settimeout(job.wall_limit + _GRACE_S)
+                wire.send(channel, _message(job))
+                reply = wire.receive(channel)
+            except (OSError, ValueError) as error:
+                self._end()
+                raise SandboxError(f"the sandbox worker broke down during a job: {type(error).__name__}: {error}") from error
+            except BaseException:
+                self._end()  # an answer may still be on its way: this channel is no longer in step
+                raise
+            self._jobs += 1
+            if reply is None or "refused" in reply:
+                self._end()
+                cause = reply["refused"] if reply else "it was killed or ran out of memory"
+                raise SandboxError(f"the sandbox worker did not run a job: {cause}")
+            return Output(reply["records"], reply["limit"], reply["cpu_s"], reply["wall_s"], reply["text"])
+
+    def close(self) -> None:
+        """End the worker and everything in it."""
+        with self._lock:
+            self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _end(self) -> None:
+        if self._stop:
+            self._stop()
+        self._process = self._channel = self._stop = None
+        self._jobs = 0
+
+    def _ready(self) -> socket.socket:
+        if self._jobs >= self._recycle:
+            self._end()
+        if self._channel is not None:
+            return self._channel
+        try:
+            channel = self._launch(isolate=True)
+        except SandboxError as error:
+            if not self._allow_weak:
+                raise SandboxError(f"{error}. {REMEDY}") from error
+            self.level, self.lack = "weak", str(error)
+            channel = self._launch(isolate=False)
+        return channel
+
+    def _launch(self, isolate: bool) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        box = jail.BOX if isolate else tempfile.mkdtemp(prefix="swefuse-weak-")
+        settings = {"fd": theirs.fileno(), "isolate": isolate, "box": box, "size_mb": self._size_mb, **_surroundings()}
+        if not isolate:
+            os.chmod(box, 0o755)  # noqa: S103 - the candidate has another user id
+        home = {"HOME": f"{box}/tmp", "TMPDIR": f"{box}/tmp"}  # noqa: S108 - inside
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-I", "-S", "-c", _BOOT, str(_HERE.parents[1]), json.dumps(settings)],
+            pass_fds=[theirs.fileno()], env={**ENVIRONMENT, **home}, cwd="/", start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        theirs.close()
+        self._process, self._channel = process, ours
+        self._stop = weakref.finalize(self, _stop, process, ours, None if isolate else box)
+        try:
+            ours.settimeout(_GRACE_S)
+            hello = wire.receive(ours) or {}
+        except (OSError, ValueError) as error:
+            hello = {"error": f"no greeting: {error}"}
+        if "ready" not in hello:
+            detail = hello.get("error") or _last_line(process)
+            self._end()
+            raise SandboxError(f"the sandbox cannot be started: {detail}")
+        if process.stderr:
+            process.stderr.close()
+        return ours
+
+
+def _message(job: Job) -> dict[str, Any]:
+    return {
+        "kind": job.kind, "files": dict(job.files), "parse": job.parse, "entry": job.entry, "calls": job.calls,
+        "tests": job.tests, "protected": job.protected, "nonce": job.nonce,
+        "cpu_s": job.cpu_s, "wall_s": job.wall_limit, "memory_mb": job.memory_mb,
+    }  # fmt: skip
+
+
+def _surroundings() -> dict[str, Any]:
+    """Which folders the inside needs, and who we are."""
+    pytest = find_spec("pytest")
+    where = [str(Path(pytest.origin).parents[1])] if pytest and pytest.origin else []
+    folders = list(dict.fromkeys([*site.getsitepackages(), sysconfig.get_path("purelib"), *where]))
+    prefixes = [sys.prefix, sys.base_prefix, os.path.realpath(sys.base_prefix)]
+    return {
+        "caller": os.getpid(),
+        "user_namespace": not jail.has_admin(),
+        "roots": list(dict.fromkeys([*_SYSTEM, *prefixes, *folders, str(_HERE)])),
+        "python": sys.executable,
+        "site": folders,
+        "recorder": str(_HERE / "recorder.py"),
+    }
+
+
+def _last_line(process: subprocess.Popen[bytes]) -> str:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(2)
+        if process.stderr:
+            return (process.stderr.read().decode(errors="replace").strip().splitlines() or ["it ended at once"])[-1]
+    return "no answer"
+
+
+def _stop(process: subprocess.Popen[bytes], channel: socket.socket, folder: str | None) -> None:
+    """Hang up, then make sure. Also runs when the sandbox is forgotten or the interpreter exits."""
+    channel.close()
+    process.kill()
+    process.wait()
+    if process.stderr:
+        process.stderr.close()
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,322 @@
+"""The trusted supervisor of one slot: process 1 inside the walls. Forks one child per job, watches it, cleans up after it.
+
+It never runs a line of the candidate. CPU time is read from the kernel's clock of the child, not from a timer or signal that the
+candidate could switch off. Standard library only; process start and imports are paid once, a job costs a fork.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import gc
+import importlib
+import json
+import marshal
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+from swefuse.sandbox import candidate, jail, wire
+
+RECORD_CAP = 4 << 20
+TEXT_CAP = 1 << 20
+_FOLDERS = (".", "tmp", "repo")
+# how records begin once the candidate's turn has come: what goes wrong before that is never held against it. ``+`` the process is
+# set up; ``=`` its files compile and pytest is started; ``+`` pytest is there. No line of the candidate runs before the last mark.
+_MARKS = (b"+", b"+=+")
+_TICK = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+# imported once, here, so that a candidate's own import of them costs nothing
+_WARM = (
+    "abc", "bisect", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "datetime", "decimal", "enum",
+    "fractions", "functools", "hashlib", "heapq", "io", "itertools", "json", "math", "operator", "random", "re", "statistics",
+    "string", "textwrap", "time", "typing", "unicodedata",
+)  # fmt: skip
+
+
+@dataclass
+class Slot:
+    """What the worker knows about its own walls. ``uid`` None: the candidate keeps our user id and loses its capabilities."""
+
+    box: str
+    isolated: bool
+    uid: int | None
+    own_processes: int
+    size_mb: int
+    python: str
+    site: list[str]
+    recorder: str
+    clean: tuple[int, ...] = ()
+
+
+def prepare(settings: Mapping[str, Any]) -> Slot:
+    """Build the walls (or, in weak mode, none) and warm up. Raises OSError."""
+    isolated, user = settings["isolate"], settings["user_namespace"]
+    for name in _WARM:
+        importlib.import_module(name)
+    if isolated:
+        jail.build_root(settings["roots"])
+    root = os.geteuid() == 0 and not (isolated and user)
+    # its own user id, so that the limit on processes counts this slot's alone; below 65536 for containers that map no more
+    uid = 20000 + settings["caller"] % 40000 if root else None
+    given = {name: settings[name] for name in ("box", "size_mb", "python", "site", "recorder")}
+    slot = Slot(isolated=isolated, uid=uid, own_processes=2 if isolated and user else 0, **given)
+    _fresh(slot)
+    if isolated:
+        jail.close_doors()
+    else:
+        jail.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans come to us, so that they can be killed
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # process 1 ignores what it has no handler for
+    return slot
+
+
+def serve(channel: socket.socket, slot: Slot) -> None:
+    """Answer jobs until the caller hangs up."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    wire.send(channel, {"ready": True})
+    while (job := wire.receive(channel)) is not None:
+        wire.send(channel, run(job, slot))
+
+
+@lru_cache(maxsize=2048)
+def _packed(text: str) -> bytes:
+    return marshal.dumps(ast.literal_eval(text))
+
+
+def run(job: Mapping[str, Any], slot: Slot) -> dict[str, Any]:
+    """Run one job and leave nothing behind: no process, no file, no mount."""
+    pytest = job["kind"] == "pytest"
+    try:
+        packed = [(id_, _packed(args)) for id_, args in job["calls"]]
+        if pytest:
+            _lay_out(job, slot)
+    except (ValueError, SyntaxError, OSError) as error:
+        _fresh(slot)
+        return {"refused": f"{type(error).__name__}: {error}"[:500]}
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    records, out = os.pipe(), os.pipe()
+    pid = os.fork()
+    if not pid:
+        _child(job, slot, packed, records[1], out[1] if pytest else None)
+    os.close(records[1])
+    os.close(out[1])
+    taken = {records[0]: bytearray(), out[0]: bytearray()}
+    limit = _supervise(pid, taken, records[0], job, None if slot.isolated else pid)
+    _kill_all(pid, slot)
+    for fd, data in taken.items():
+        while (part := os.read(fd, 1 << 16)) and len(data) < RECORD_CAP:
+            data += part
+        os.close(fd)
+    if pytest or _stamp(slot) != slot.clean:
+        _fresh(slot)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    blob = bytes(taken[records[0]][:RECORD_CAP])
+    marks = blob[: 1 if blob[1:2] != b"=" else 3]
+    if marks not in _MARKS:
+        cause = blob.lstrip(b"+=").decode("utf-8", "replace")[:500] or (f"over the {limit} limit" if limit else "it died")
+        return {"refused": f"the candidate's process could not be set up: {cause}"}
+    return {
+        "records": blob[len(marks) :].decode("utf-8", "replace"),
+        "limit": limit,
+        "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "wall_s": time.monotonic() - started,
+        "text": taken[out[0]][-TEXT_CAP:].decode("utf-8", "replace"),
+    }
+
+
+def _supervise(pid: int, taken: dict[int, bytearray], records: int, job: Mapping[str, Any], session: int | None) -> str:
+    """Collect what comes until the child has ended or a limit is met; returns the limit's name or an empty text."""
+    deadline, whole_tree = time.monotonic() + job["wall_s"], job["kind"] == "pytest"
+    clock = (~pid << 3) | 2  # the kernel's CPU clock of that process; it counts all its threads
+    child = os.pidfd_open(pid)
+    poll = select.poll()
+    for fd in (*taken, child):
+        poll.register(fd, select.POLLIN)
+    used = 0.0
+    try:
+        while True:
+            wait = min(deadline - time.monotonic(), max(job["cpu_s"] - used, 0.001))
+            ready = [fd for fd, _ in poll.poll(min(wait, 0.05 if whole_tree else 1.0) * 1000 + 0.5)]
+            for fd in ready:
+                if fd != child and not _take(fd, taken[fd]):
+                    poll.unregister(fd)
+            if ready == [child]:
+                return ""
+            if len(taken[records]) > RECORD_CAP:
+                return "output"
+            if not ready or whole_tree:
+                used, resident = _usage(session) if whole_tree else (time.clock_gettime(clock), 0.0)
+                if used >= job["cpu_s"]:
+                    return "cpu"
+                if resident > job["memory_mb"] and _proportional() > job["memory_mb"]:
+                    return "memory"
+            if time.monotonic() >= deadline:
+                return "wall"
+    finally:
+        os.close(child)
+
+
+def _take(fd: int, data: bytearray) -> bool:
+    part = os.read(fd, 1 << 16)
+    data += part
+    if len(data) > 2 * RECORD_CAP:
+        del data[:-RECORD_CAP]
+    return bool(part)
+
+
+def _usage(session: int | None) -> tuple[float, float]:
+    """CPU seconds (those of processes already waited for included) and resident megabytes of all processes in here but ourselves.
+
+    Without walls ``session`` says which processes are the job's.
+    """
+    ticks = pages = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit() and name != "1":
+            with contextlib.suppress(OSError):
+                fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
+                if session in (None, int(fields[3])):
+                    ticks += sum(map(int, fields[11:15]))  # own and waited-for children, user and system
+                    pages += int(fields[21])
+    return ticks / _TICK, pages * _PAGE / (1 << 20)
+
+
+def _proportional() -> float:
+    """Megabytes in use in here, shared pages counted once: dear to read, so only asked when the cheap sum is over the limit."""
+    total = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit() and name != "1":
+            with contextlib.suppress(OSError):
+                lines = Path(f"/proc/{name}/smaps_rollup").read_text().splitlines()
+                total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total / 1024
+
+
+def _kill_all(pid: int, slot: Slot) -> None:
+    """Kill and reap all but ourselves. In weak mode only the child's group and our orphans: -1 would be all that the user runs."""
+    if slot.isolated:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+    else:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+    while True:
+        if not slot.isolated:
+            for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(child), signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _stamp(slot: Slot) -> tuple[int, ...]:
+    """Changes whenever something below the box was made, removed, renamed or given other rights."""
+    with contextlib.suppress(OSError):
+        return tuple(os.stat(f"{slot.box}/{name}").st_ctime_ns for name in _FOLDERS)
+    return ()
+
+
+def _fresh(slot: Slot) -> None:
+    if slot.isolated:
+        jail.fresh_box(slot.box, slot.size_mb)
+    else:
+        for name in ("tmp", "repo"):
+            shutil.rmtree(f"{slot.box}/{name}", ignore_errors=True)
+            os.makedirs(f"{slot.box}/{name}", exist_ok=True)
+            os.chmod(f"{slot.box}/{name}", 0o1777)  # noqa: S103 - the candidate has another user id
+    slot.clean = _stamp(slot)
+
+
+def _lay_out(job: Mapping[str, Any], slot: Slot) -> None:
+    """Write the work tree; protected files and the folders above them become mount points, which cannot be renamed or removed."""
+    for path in job["files"]:
+        if path.startswith("/") or path != os.path.normpath(path) or path.split("/")[0] == "..":
+            raise ValueError(f"path {path!r} leaves the work tree")
+    root = f"{slot.box}/repo"
+    folders = {str(parent) for path in job["files"] for parent in Path(path).parents if str(parent) != "."}
+    for folder in sorted(folders):
+        os.mkdir(f"{root}/{folder}")
+    for path, text in job["files"].items():
+        with open(f"{root}/{path}", "x", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(text)
+    if slot.uid is not None:
+        own = [f"{root}/{path}" for path in job["files"] if path not in job["protected"]]
+        for path in [root, *(f"{root}/{folder}" for folder in folders), *own]:
+            os.chown(path, slot.uid, slot.uid)
+    if slot.isolated:
+        above = {str(parent) for path in job["protected"] for parent in Path(path).parents if str(parent) != "."}
+        for folder in sorted(above):
+            jail.bind_self(f"{root}/{folder}", readonly=False)
+        for path in job["protected"]:
+            jail.bind_self(f"{root}/{path}", readonly=True)
+
+
+def _child(job: Mapping[str, Any], slot: Slot, packed: list[tuple[str, bytes]], records: int, out: int | None) -> NoReturn:
+    """The forked child. Never returns, whatever happens."""
+    try:
+        os.setsid()
+        os.chdir(f"{slot.box}/repo")
+        os.dup2(records, 3)  # 0, 1 and 2 are /dev/null
+        if out is not None:
+            os.dup2(out, 1)
+            os.dup2(out, 2)
+        os.closerange(4, 1024)
+        _drop(job, slot)
+        gc.enable()
+        os.write(3, b"+")
+        emit = candidate.emitter(3)
+        if job["kind"] == "calls":
+            candidate.run_calls(job, packed, emit)
+        elif candidate.parse_all(candidate.MemoryFinder({}), job["files"], job["parse"], emit):
+            os.write(3, b"=")
+            _exec_pytest(job, slot)
+    except OSError as error:  # ours: the candidate's exceptions end up in records
+        os.write(3, str(error).encode())
+    finally:
+        os._exit(0)
+
+
+def _exec_pytest(job: Mapping[str, Any], slot: Slot) -> NoReturn:
+    wanted = os.memfd_create("wanted")  # not on the command line, which the candidate could read
+    os.write(wanted, json.dumps({"nonce": job["nonce"], "tests": job["tests"]}).encode("ascii"))
+    os.lseek(wanted, 0, os.SEEK_SET)
+    os.dup2(wanted, 0)
+    os.close(wanted)
+    command = [slot.python, "-I", "-S", "-B", slot.recorder, os.pathsep.join(slot.site), f"{slot.box}/repo"]
+    os.execve(slot.python, command, dict(os.environ))  # noqa: S606
+
+
+def _drop(job: Mapping[str, Any], slot: Slot) -> None:
+    """Become nobody in particular, with limits. After this the candidate may run."""
+    if slot.uid is not None:
+        os.setgroups([])
+        os.setresgid(slot.uid, slot.uid, slot.uid)
+        os.setresuid(slot.uid, slot.uid, slot.uid)
+    elif slot.isolated:
+        jail.drop_capabilities()
+    processes = 64 if job["kind"] == "pytest" else 1
+    memory = job["memory_mb"] << 20
+    limits = [
+        (resource.RLIMIT_CPU, int(job["cpu_s"]) + 2),  # whole seconds: only the second line of defence
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_FSIZE, slot.size_mb << 20),
+        (resource.RLIMIT_NOFILE, 256),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NPROC, processes + slot.own_processes),
+    ]
+    if slot.uid is None and not slot.isolated:
+        limits.pop()  # a plain user without namespaces: the limit would count all of the user's other processes
+    for kind, value in limits:
+        resource.setrlimit(kind, (value, value))

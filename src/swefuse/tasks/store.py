@@ -1,0 +1,72 @@
+"""Tasks on disk: one JSON object per line, read strictly."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from swefuse.errors import DataError, nearest
+from swefuse.records import SCHEMA, Task
+
+
+def save_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines to a file that appears whole or not at all. Raises OSError, with nothing half-written, when it cannot."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            for line in lines:
+                file.write(f"{line}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def save_tasks(path: Path, tasks: Iterable[Task]) -> None:
+    """Write tasks, one per line."""
+    save_lines(path, (task.model_dump_json() for task in tasks))
+
+
+def load_tasks(path: Path) -> list[Task]:
+    """Read tasks. Raises DataError naming file, line, field and remedy for whatever does not follow the schema."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}; give the tasks.jsonl of a tasks folder") from error
+    return [_task(f"{path}:{number}", line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _task(where: str, line: str) -> Task:
+    try:
+        task = Task.model_validate_json(line)
+    except ValidationError as error:
+        raise DataError(f"{where}: {_explain(error)}") from error
+    if task.schema_version != SCHEMA:
+        raise DataError(f"{where}: schema_version {task.schema_version}, this version reads {SCHEMA}; build the tasks again")
+    if task.id != Task.make_id(task.kind, task.files, task.suites):
+        raise DataError(f"{where}: field 'id' does not match the content; the task was changed after it was made, build it again")
+    return task
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors()[0]
+    field = ".".join(map(str, first["loc"]))
+    if first["type"] != "extra_forbidden":
+        return f"field '{field}': {first['msg']}" if field else f"not a task: {first['msg']}"
+    return f"unknown field '{field}'{nearest(str(first['loc'][-1]), _known(first['loc']))}"
+
+
+def _known(location: tuple[int | str, ...]) -> list[str]:
+    """Names of the fields beside an unknown one."""
+    schema = Task.model_json_schema()
+    here = schema
+    for part in location[:-1]:
+        here = here["properties"][part] if isinstance(part, str) else here["items"]
+        here = next((choice for choice in here.get("anyOf", [here]) if choice.get("type") != "null"), here)
+        if "$ref" in here:
+            here = schema["$defs"][here["$ref"].rpartition("/")[2]]
+    return sorted(here.get("properties", {}))

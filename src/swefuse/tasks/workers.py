@@ -1,0 +1,26 @@
+"""What every worker process of this room holds: one verifier, whose sandbox also answers questions about functions."""
+
+from __future__ import annotations
+
+from swefuse.sandbox.base import Sandbox
+from swefuse.verify import Verifier
+from swefuse.verify import init_worker as init_verifier
+from swefuse.verify.tests import Limits
+
+# a hanging version in pytest form costs its whole limit; a function's tests need a few hundredths of a second
+PYTEST_CPU_S = 4.0
+_verifier: Verifier | None = None
+
+
+def init_worker(sandbox_name: str = "local") -> None:
+    """Initializer for executors: the verifier of this process, without a cache, for repeats must really run."""
+    global _verifier
+    _verifier = init_verifier(sandbox_name, False, None, Limits(pytest_cpu_s=PYTEST_CPU_S))
+
+
+def sandbox() -> Sandbox:
+    """The sandbox of this process."""
+    if _verifier is None:
+        init_worker()
+    assert _verifier is not None
+    return _verifier.sandbox

@@ -1,0 +1,56 @@
+"""Verdicts that need no second run. In memory, and in SQLite where a path is given: other processes and later runs share them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import OrderedDict
+from pathlib import Path
+
+from swefuse.records import Outcome, Verdict
+
+_NEVER = frozenset({Outcome.INFRA, Outcome.FLAKY, Outcome.TIMEOUT})  # they may come out differently on another day
+
+
+class VerdictCache:
+    """Maps keys (content hashes) to verdicts; keeps the ``size`` most recently used in memory."""
+
+    def __init__(self, path: Path | None = None, size: int = 100_000) -> None:
+        self._memory: OrderedDict[str, Verdict] = OrderedDict()
+        self._size = size
+        self._file: sqlite3.Connection | None = None
+        if path is not None:
+            self._file = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute("PRAGMA synchronous=NORMAL")
+            self._file.execute("CREATE TABLE IF NOT EXISTS verdict (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID")
+
+    def get(self, key: str) -> Verdict | None:
+        """The verdict stored under ``key``, or None."""
+        if key in self._memory:
+            self._memory.move_to_end(key)
+            return self._memory[key]
+        row = self._file.execute("SELECT body FROM verdict WHERE key = ?", (key,)).fetchone() if self._file else None
+        if row is None:
+            return None
+        verdict = Verdict.model_validate_json(row[0])
+        self._remember(key, verdict)
+        return verdict
+
+    def put(self, key: str, verdict: Verdict) -> None:
+        """Store ``verdict``; INFRA, FLAKY and TIMEOUT are not kept."""
+        if verdict.outcome in _NEVER:
+            return
+        self._remember(key, verdict)
+        if self._file:
+            self._file.execute("INSERT OR REPLACE INTO verdict VALUES (?, ?)", (key, verdict.model_dump_json()))
+
+    def close(self) -> None:
+        """Close the file, if there is one."""
+        if self._file:
+            self._file.close()
+            self._file = None
+
+    def _remember(self, key: str, verdict: Verdict) -> None:
+        self._memory[key] = verdict
+        if len(self._memory) > self._size:
+            self._memory.popitem(last=False)

@@ -1,0 +1,76 @@
+"""What no honest candidate does, seen before anything runs: touching tests or their runner, leaving the tree, planting imports."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from swefuse.errors import PatchError
+from swefuse.records import Task
+from swefuse.workspace import Files, check_path
+
+MAX_BYTES = 1 << 20
+MAX_FILES = 500
+_RUNNER_FILES = frozenset(
+    {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "setup.cfg", "tox.ini", "pyproject.toml"}
+    | {"sitecustomize.py", "usercustomize.py"}
+)
+_COMPILED = frozenset({".pth", ".pyc", ".pyo", ".pyd", ".so"})
+_TAKEN = sys.stdlib_module_names | {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "swefuse"}
+
+
+def changed_paths(task: Task, files: Files) -> tuple[str, ...]:
+    """Paths that differ from the task's initial state, sorted: changed, new and deleted ones."""
+    before = task.files
+    return tuple(sorted(path for path in files.keys() | before.keys() if files.get(path) != before.get(path)))
+
+
+def protected_paths(task: Task) -> tuple[str, ...]:
+    """Paths that a candidate must leave as they are: the task's own list and all test files."""
+    return tuple(dict.fromkeys([*task.protected, *(path for suite in task.suites for path in suite.files)]))
+
+
+def screen(task: Task, files: Files, changed: tuple[str, ...]) -> tuple[str, ...]:
+    """Reasons to refuse the candidate without running it; empty when there are none."""
+    if not changed:
+        return ()
+    protected = frozenset(protected_paths(task))
+    reasons = [f"{path}: protected, must stay as it is" for path in changed if path in protected]
+    for path in changed:
+        if path not in task.editable and (reason := _bad_path(path, path not in task.files)):
+            reasons.append(f"{path[:200]}: {reason}")
+    if len(changed) > MAX_FILES:
+        reasons.append(f"{len(changed)} changed files, more than {MAX_FILES}")
+    reasons += _bad_content(files, changed)
+    folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
+    reasons += [f"{path}: both a file and a folder" for path in sorted(folders & files.keys())]
+    return tuple(reasons)
+
+
+def _bad_path(path: str, new: bool) -> str:
+    try:
+        check_path(path)
+        encoded = path.encode("utf-8")
+    except (PatchError, UnicodeEncodeError):
+        return "leaves the work tree"
+    pure = PurePosixPath(path)
+    if str(pure) != path or len(encoded) > 1000 or any(len(os.fsencode(part)) > 255 for part in pure.parts):
+        return "not a plain relative path"
+    if pure.name in _RUNNER_FILES or pure.suffix in _COMPILED or "__pycache__" in pure.parts:
+        return "can change how tests run or what is imported"
+    top = pure.parts[1] if pure.parts[0] == "src" and len(pure.parts) > 1 else pure.parts[0]
+    if new and top.removesuffix(".py") in _TAKEN:
+        return "would take the place of a module that tests or the standard library use"
+    return ""
+
+
+def _bad_content(files: Mapping[str, str], changed: tuple[str, ...]) -> list[str]:
+    size = 0
+    for path in changed:
+        try:
+            size += len(files.get(path, "").encode("utf-8", "surrogateescape"))
+        except UnicodeEncodeError:
+            return [f"{path}: not text that a file can hold"]
+    return [f"{size} bytes of changed files, more than {MAX_BYTES}"] if size > MAX_BYTES else []

@@ -1,0 +1,54 @@
+"""Run one suite of a task on one candidate: build the job, run it, hand the records to the judge."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from swefuse.errors import DataError
+from swefuse.records import Call, Suite, Task
+from swefuse.sandbox.base import Job, Output, Sandbox
+from swefuse.verify.judge import Judgement, judge_calls, judge_pytest, wanted
+from swefuse.verify.screen import protected_paths
+from swefuse.workspace import Files
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """CPU seconds for one run of a whole suite, per form."""
+
+    calls_cpu_s: float = 0.1
+    pytest_cpu_s: float = 20.0
+
+
+def run_suite(
+    sandbox: Sandbox, task: Task, suite: Suite, files: Files, changed: Sequence[str], limits: Limits, visible_only: bool = False
+) -> tuple[Judgement, Output]:
+    """Run the suite once; ``changed`` Python files must parse. Raises SandboxError, or DataError for a contradictory task."""
+    parse = tuple(path for path in changed if path.endswith(".py") and path in files)
+    protected = tuple(path for path in protected_paths(task) if path in task.files)
+    if suite.form == "calls":
+        calls = selected_calls(suite, visible_only)
+        arguments = tuple((call.id, call.args) for call in calls)
+        # without the test files: they hold the answers, and the candidate can search its process
+        modules = {path: text for path, text in files.items() if path.endswith(".py") and path not in protected}
+        output = sandbox.run(Job("calls", modules, parse, suite.entry, arguments, cpu_s=limits.calls_cpu_s))
+        return judge_calls(calls, output), output
+    nonce = secrets.token_hex(16)
+    laid_over = {**files, **{path: task.files[path] for path in protected}}
+    job = Job("pytest", laid_over, parse, tests=suite.expected, protected=protected, nonce=nonce, cpu_s=limits.pytest_cpu_s)
+    output = sandbox.run(job)
+    return judge_pytest(suite.expected, output, nonce), output
+
+
+def selected_calls(suite: Suite, visible_only: bool) -> list[Call]:
+    """The calls that decide, in the suite's order. Raises DataError unless each expected id has one call with a tuple."""
+    expected = set(suite.expected)
+    calls = [call for call in suite.calls if call.id in expected]
+    if len(calls) != len(suite.expected) or len({call.id for call in calls}) != len(expected):
+        raise DataError(f"the expected ids of the suite for {suite.entry} are not those of its calls, each once")
+    for call in calls:
+        if not isinstance(wanted(call.args)[1], tuple):
+            raise DataError(f"arguments must be the text of a tuple, not {call.args[:100]!r}")
+    return [call for call in calls if call.visible or not visible_only]

@@ -1,0 +1,150 @@
+"""Candidate in, verdict out: cache, screen, run, judge, score. The one place where rewards come from."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Self
+
+from swefuse.errors import DataError, SandboxError
+from swefuse.records import Outcome, Suite, Task, Verdict, content_hash
+from swefuse.sandbox import open_sandbox
+from swefuse.scale.executor import Executor
+from swefuse.verify.cache import VerdictCache
+from swefuse.verify.judge import Judgement
+from swefuse.verify.score import score
+from swefuse.verify.screen import changed_paths, screen
+from swefuse.verify.tests import Limits, run_suite
+from swefuse.workspace import Files, ref
+
+VERSION = 1  # part of every cache key: raise it whenever the same candidate may get another verdict
+
+
+class Verifier:
+    """Verifies candidates, one after another, in one sandbox slot.
+
+    ``sandbox_name``: see ``open_sandbox``. ``cache``: keep verdicts in memory; with ``cache_path`` also in that SQLite file.
+    """
+
+    def __init__(
+        self, sandbox_name: str = "local", cache: bool = True, cache_path: Path | None = None, limits: Limits | None = None
+    ) -> None:
+        self.sandbox = open_sandbox(sandbox_name)
+        self.limits = limits or Limits()
+        self._name = sandbox_name
+        self._cache = VerdictCache(cache_path) if cache else None
+
+    def verify(self, task: Task, files: Files, form: str | None = None, repeats: int = 1, visible_only: bool = False) -> Verdict:
+        """Verdict on a whole state ``files`` of the task's workspace.
+
+        ``form`` picks the suite (default: ``calls`` where the task has it). ``repeats`` runs must agree, else FLAKY.
+        ``visible_only`` runs only the calls that an agent may see. INFRA when the sandbox failed twice.
+        Raises DataError when there is no such suite.
+        """
+        suite = pick_suite(task, form)
+        changed = changed_paths(task, files)
+        key = ""
+        if self._cache is not None:
+            settings = [VERSION, self._name, str(self.limits), repeats, visible_only, suite_digest(suite)]
+            key = content_hash([*settings, ref(task.files), ref(files), task.protected, task.editable])
+            if (known := self._cache.get(key)) is not None:
+                return known
+        reasons = screen(task, files, changed)
+        if reasons:
+            verdict = Verdict(outcome=Outcome.TAMPERED, form=suite.form, reason="; ".join(reasons)[:1000])
+        else:
+            verdict = self._run(task, suite, files, changed, repeats, visible_only)
+        if self._cache is not None:
+            self._cache.put(key, verdict)
+        return verdict
+
+    def close(self) -> None:
+        """End the sandbox and close the cache."""
+        self.sandbox.close()
+        if self._cache is not None:
+            self._cache.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _run(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], repeats: int, visible_only: bool) -> Verdict:
+        runs: list[Judgement] = []
+        cpu_s = wall_s = 0.0
+        for _ in range(repeats):
+            for attempt in (1, 2):
+                try:
+                    judgement, output = run_suite(self.sandbox, task, suite, files, changed, self.limits, visible_only)
+                    break
+                except SandboxError as error:
+                    if attempt == 2:
+                        return Verdict(outcome=Outcome.INFRA, form=suite.form, reason=str(error), repeats=repeats)
+            runs.append(judgement)
+            cpu_s, wall_s = cpu_s + output.cpu_s, wall_s + output.wall_s
+        first = runs[0]
+        shaky = [id_ for id_, result in first.tests.items() if any(run.tests[id_].outcome != result.outcome for run in runs)]
+        outcome, reason = first.outcome, first.reason
+        if shaky or any(run.outcome is not outcome for run in runs):
+            outcome, reason = Outcome.FLAKY, f"{repeats} runs disagree on {', '.join(shaky) or 'the outcome'}"[:1000]
+        rate = sum(result.outcome == "passed" for result in first.tests.values()) / max(1, len(first.tests))
+        return Verdict(
+            outcome=outcome, form=suite.form, tests=first.tests, parts={"pass_rate": rate}, reason=reason, repeats=repeats,
+            score=score(outcome, rate) if changed else 0.0,  # the empty patch earns nothing
+            cpu_s=cpu_s / repeats, wall_s=wall_s / repeats, sandbox=self.sandbox.identity,
+        )  # fmt: skip
+
+
+def pick_suite(task: Task, form: str | None) -> Suite:
+    """The suite of that form, or by default the ``calls`` one, else the ``pytest`` one. Raises DataError when there is none."""
+    suite = task.suite(form) if form else task.suite("calls") or task.suite("pytest")
+    if suite is None:
+        raise DataError(f"task {task.id} has no suite of form {form or 'calls or pytest'}")
+    return suite
+
+
+@lru_cache(maxsize=4096)
+def suite_digest(suite: Suite) -> str:
+    """Content hash of a suite."""
+    return content_hash(suite.model_dump())
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One piece of work for ``verify_many``; the fields are the arguments of ``Verifier.verify``."""
+
+    task: Task
+    files: Mapping[str, str]
+    form: str | None = None
+    repeats: int = 1
+    visible_only: bool = False
+
+
+_verifier: Verifier | None = None
+
+
+def init_worker(
+    sandbox_name: str = "local", cache: bool = True, cache_path: Path | None = None, limits: Limits | None = None
+) -> Verifier:
+    """Give this process its verifier; use it as an executor's initializer. The arguments are those of ``Verifier``."""
+    global _verifier
+    if _verifier is not None:
+        _verifier.close()
+    _verifier = Verifier(sandbox_name, cache, cache_path, limits)
+    atexit.register(_verifier.close)
+    return _verifier
+
+
+def verify_one(item: Candidate) -> Verdict:
+    """Verify in this process's verifier, which is made with its defaults if ``init_worker`` has not run."""
+    verifier = _verifier or init_worker()
+    return verifier.verify(item.task, item.files, item.form, item.repeats, item.visible_only)
+
+
+def verify_many(items: Iterable[Candidate], executor: Executor) -> Iterator[Verdict]:
+    """Verdicts in the order of ``items``."""
+    return executor.map(verify_one, items)

@@ -1,0 +1,90 @@
+"""A repository state: path -> text, named by its content.
+
+States are plain immutable mappings; an edit makes a new one. ``ref`` gives the content address that trajectories store, so that
+"every step follows from the one before" can be checked by comparing hashes. Paths are relative, use ``/`` and never leave the root.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from swefuse.errors import PatchError
+from swefuse.records import Action
+
+Files = Mapping[str, str]
+
+
+@lru_cache(maxsize=65536)
+def blob_ref(text: str) -> str:
+    """SHA-256 of one file's text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def ref(files: Files) -> str:
+    """Content address of a whole state; independent of the order of files."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(f"{path}\0{blob_ref(files[path])}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()[:32]
+
+
+def check_path(path: str) -> str:
+    """Return ``path`` if it stays inside the root; raise PatchError if it is absolute, empty, has ``..`` or enters ``.git``."""
+    pure = PurePosixPath(path)
+    if not path or pure.is_absolute() or ".." in pure.parts or "\0" in path or pure.parts[:1] == (".git",):
+        raise PatchError(f"path {path!r} leaves the workspace or names a protected place")
+    return path
+
+
+def line_offset(text: str, line: int) -> int:
+    """Offset of the first character of 1-based ``line``; line ``n + 1`` of n lines is the end. Raises PatchError outside that range."""
+    offset = 0
+    for _ in range(line - 1):
+        cut = text.find("\n", offset)
+        if cut < 0:
+            raise PatchError(f"line {line} does not exist: the file has {text.count(chr(10)) + (not text.endswith(chr(10)))} lines")
+        offset = cut + 1
+    if line < 1:
+        raise PatchError("lines are counted from 1")
+    return offset
+
+
+def locate(text: str, action: Action) -> int:
+    """Offset at which the ``nth`` occurrence of ``action.old`` starts on line ``action.line``. Raises PatchError if there is none."""
+    start = line_offset(text, action.line)
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    if not action.old:
+        return start
+    at = start - 1
+    for _ in range(action.nth):
+        at = text.find(action.old, at + 1)
+        if at < 0 or at > end:
+            raise PatchError(f"{action.old!r} (occurrence {action.nth}) is not on line {action.line} of {action.path}")
+    return at
+
+
+def apply_edit(files: Files, action: Action) -> dict[str, str]:
+    """The state after an ``edit`` or ``create`` action; the given state is left as it was.
+
+    ``edit`` replaces the ``nth`` occurrence of ``old`` that starts on ``line`` by ``new``; an empty ``old`` inserts ``new`` as whole lines before ``line``.
+    ``create`` writes a file that must not exist yet. Raises PatchError when the action does not apply or changes nothing.
+    """
+    path = check_path(action.path)
+    if action.name == "create":
+        if path in files:
+            raise PatchError(f"{path} exists already; edit it instead")
+        return {**files, path: action.text}
+    if path not in files:
+        raise PatchError(f"there is no file {path}; files: {', '.join(sorted(files))}")
+    if action.old == action.new:
+        raise PatchError("the edit changes nothing")
+    text = files[path]
+    at = locate(text, action)
+    new = action.new
+    if not action.old:
+        new = ("\n" if at == len(text) and text and not text.endswith("\n") else "") + new + "\n"
+    return {**files, path: text[:at] + new + text[at + len(action.old) :]}

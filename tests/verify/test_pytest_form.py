@@ -1,0 +1,139 @@
+"""The ``pytest`` form: what a candidate may try there, and what counts as passed."""
+
+from __future__ import annotations
+
+import pytest
+from small_task import RIGHT, make_task
+
+from swefuse.records import Outcome, Suite, Task
+from swefuse.verify import Verifier
+
+# candidates for m.py; each of these made a naive runner say "passed"
+IN_PROCESS = {
+    "_exit at import": "import os\nos._exit(0)\n",
+    "_exit in a call": "import os\ndef f(x):\n    os._exit(0)\n",
+    "_exit at the end": "import atexit, os\natexit.register(os._exit, 0)\ndef f(x):\n    return 0\n",
+    "skip at import": "import pytest\npytest.skip(allow_module_level=True)\n",
+    "skip in a call": "import pytest\ndef f(x):\n    pytest.skip('no')\n",
+    "xfail in a call": "import pytest\ndef f(x):\n    pytest.xfail('no')\n",
+    "pytest.exit": "import pytest\ndef f(x):\n    pytest.exit('done', 0)\n",
+    "rewrites the tests": "try: open('tests/test_m.py', 'w').write('')\nexcept OSError: pass\ndef f(x):\n    return 0\n",
+    "prints a report": "def f(x):\n    print('4 passed in 0.01s')\n    return 0\n",
+    "writes records without the mark": (
+        'import os\ndef f(x):\n    os.write(3, b\'{"id": "tests/test_m.py::test_t3", "when": "call", "outcome": "passed"}\\n\')\n'
+        "    return 0\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_PROCESS)
+def test_in_process_fakes_do_not_pass(verifier: Verifier, task: Task, name: str) -> None:
+    verdict = verifier.verify(task, {**task.files, "m.py": IN_PROCESS[name]}, form="pytest")
+    assert verdict.outcome in (Outcome.FAILED, Outcome.TAMPERED)
+    assert verdict.tests["tests/test_m.py::test_t3"].outcome != "passed"
+
+
+PLANTED = {
+    "edited test": {"tests/test_m.py": "def test_t3(): pass\n"},
+    "root conftest": {"conftest.py": "def pytest_runtest_makereport(): pass\n"},
+    "nested conftest": {"tests/conftest.py": ""},
+    "ini": {"pytest.ini": "[pytest]\naddopts = --deselect tests/test_m.py::test_t3\n"},
+    "shadow of pytest": {"pytest.py": ""},
+    "shadow of a standard module": {"src/difflib.py": ""},
+    "sitecustomize": {"sitecustomize.py": ""},
+    "compiled": {"__pycache__/m.cpython-311.pyc": ""},
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_files_are_tampering_before_anything_runs(verifier: Verifier, task: Task, name: str) -> None:
+    verdict = verifier.verify(task, {**task.files, "m.py": RIGHT, **PLANTED[name]}, form="pytest")
+    assert (verdict.outcome, verdict.score, verdict.sandbox) == (Outcome.TAMPERED, 0.0, "")
+    assert next(iter(PLANTED[name])) in verdict.reason
+
+
+def test_deleting_the_tests_is_tampering(verifier: Verifier, task: Task) -> None:
+    assert verifier.verify(task, {"m.py": RIGHT}, form="pytest").outcome is Outcome.TAMPERED
+
+
+def test_right_and_wrong_candidates(verifier: Verifier, task: Task) -> None:
+    right = verifier.verify(task, {**task.files, "m.py": RIGHT}, form="pytest")
+    assert (right.outcome, right.score) == (Outcome.PASSED, 1.0)
+    unchanged = verifier.verify(task, task.files, form="pytest")
+    assert (unchanged.outcome, unchanged.score, unchanged.parts["pass_rate"]) == (Outcome.FAILED, 0.0, 0.75)
+    assert "9 == 6" in unchanged.tests["tests/test_m.py::test_t3"].detail
+    broken = verifier.verify(task, {**task.files, "m.py": "def f(:\n"}, form="pytest")
+    assert (broken.outcome, broken.score) == (Outcome.UNPARSED, 0.0)
+    raising = verifier.verify(task, {**task.files, "m.py": "import nowhere\n"}, form="pytest")
+    assert {result.outcome for result in raising.tests.values()} == {"missing"}
+    assert "nowhere" in raising.reason
+
+
+ODD_TESTS = """
+import pytest
+from m import f
+
+@pytest.fixture
+def bad_setup():
+    raise OSError
+@pytest.fixture
+def bad_teardown():
+    yield
+    raise OSError
+
+def test_setup(bad_setup): pass
+def test_teardown(bad_teardown): pass
+@pytest.mark.skip
+def test_skip(): pass
+@pytest.mark.xfail
+def test_xfail(): assert False
+@pytest.mark.xfail
+def test_xpass(): pass
+@pytest.mark.parametrize("x", ["a b", "é"])
+def test_param(x): pass
+def test_other(): assert False
+"""
+
+
+def test_only_passed_counts_and_only_expected_tests_do() -> None:
+    want = {
+        "setup": "error",
+        "teardown": "error",
+        "skip": "skipped",
+        "xfail": "skipped",
+        "xpass": "skipped",
+        "param[a b]": "passed",
+        "param[\\xe9]": "passed",
+        "gone": "missing",
+    }
+    base = make_task([("(0,)", "0", None)])
+    suite = Suite(form="pytest", files=("test_odd.py",), pass_to_pass=tuple(f"test_odd.py::test_{name}" for name in want))
+    task = base.model_copy(update={"suites": (suite,), "files": {**base.files, "test_odd.py": ODD_TESTS}})
+    with Verifier() as verifier:
+        verdict = verifier.verify(task, {**task.files, "m.py": RIGHT})
+    assert {id_.removeprefix("test_odd.py::test_"): result.outcome for id_, result in verdict.tests.items()} == want
+    assert verdict.outcome is Outcome.FAILED
+
+
+def test_one_file_that_cannot_be_collected_does_not_stop_the_others(verifier: Verifier) -> None:
+    task = make_task([("(0,)", "0", None)], files={"tests/test_n.py": "import n\ndef test_n(): pass\n"})
+    suite = Suite(
+        form="pytest",
+        files=("tests/test_n.py", "tests/test_m.py"),
+        pass_to_pass=("tests/test_n.py::test_n", "tests/test_m.py::test_t0"),
+    )
+    verdict = verifier.verify(task.model_copy(update={"suites": (suite,)}), {**task.files, "m.py": RIGHT})
+    assert [result.outcome for result in verdict.tests.values()] == ["missing", "passed"]
+
+
+def test_a_package_under_src_is_importable_and_files_are_on_disk(verifier: Verifier) -> None:
+    files = {
+        "src/p/__init__.py": "",
+        "src/p/a.py": "from p.b import g\n\ndef f():\n    return g() + len(open('data.txt').read())\n",
+        "src/p/b.py": "def g():\n    return 1\n",
+        "data.txt": "xx",
+        "test_p.py": "from p.a import f\ndef test_f(): assert f() == 3\n",
+    }
+    suite = Suite(form="pytest", files=("test_p.py",), pass_to_pass=("test_p.py::test_f",))
+    task = make_task([("(0,)", "0", None)]).model_copy(update={"files": files, "suites": (suite,)})
+    assert verifier.verify(task, {**files, "src/p/b.py": "def g():\n    return  1\n"}).outcome is Outcome.PASSED

@@ -1,0 +1,163 @@
+"""The way from candidate to verdict: suites, cache, repeats, and what a broken sandbox means."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from small_task import RIGHT, WRONG, make_task
+
+from swefuse.errors import DataError, SandboxError
+from swefuse.records import Outcome, Task
+from swefuse.sandbox.base import Job, Output
+from swefuse.sandbox.local import LocalSandbox
+from swefuse.scale import InlineExecutor, ProcessExecutor
+from swefuse.verify import Candidate, Verifier, init_worker, verify_many
+
+
+def changed(task: Task, source: str) -> Mapping[str, str]:
+    return {**task.files, "m.py": source}
+
+
+class Shaky(LocalSandbox):
+    """Fails a set number of jobs and counts all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failures_left = 0
+        self.jobs: list[Job] = []
+
+    def run(self, job: Job) -> Output:
+        self.jobs.append(job)
+        if self.failures_left:
+            self.failures_left -= 1
+            raise SandboxError("out of order")
+        return super().run(job)
+
+
+@pytest.fixture
+def shaky() -> Iterator[tuple[Verifier, Shaky]]:
+    with Verifier(f"{__name__}:Shaky") as verifier:
+        assert isinstance(verifier.sandbox, Shaky)
+        yield verifier, verifier.sandbox
+
+
+def test_one_failure_of_the_sandbox_is_retried_two_are_infra(shaky: tuple[Verifier, Shaky], task: Task) -> None:
+    verifier, sandbox = shaky
+    sandbox.failures_left = 1
+    assert verifier.verify(task, changed(task, RIGHT)).outcome is Outcome.PASSED
+    sandbox.failures_left = 2
+    broken = verifier.verify(task, changed(task, WRONG + "#"))
+    assert (broken.outcome, broken.outcome.graded, broken.reason) == (Outcome.INFRA, False, "out of order")
+    assert verifier.verify(task, changed(task, WRONG + "#")).outcome is Outcome.FAILED  # INFRA was not cached
+
+
+def test_a_worker_that_is_killed_costs_nothing_but_time(task: Task) -> None:
+    with Verifier(cache=False) as verifier:
+        assert isinstance(verifier.sandbox, LocalSandbox)
+        for _ in range(2):
+            verifier.sandbox.start()
+            assert verifier.sandbox.pid is not None
+            os.kill(verifier.sandbox.pid, signal.SIGKILL)
+            assert verifier.verify(task, changed(task, RIGHT)).outcome is Outcome.PASSED
+
+
+def test_the_cache_answers_only_for_exactly_the_same_work(shaky: tuple[Verifier, Shaky], task: Task) -> None:
+    verifier, sandbox = shaky
+    first = verifier.verify(task, changed(task, RIGHT))
+    assert verifier.verify(task, dict(reversed(list(changed(task, RIGHT).items())))) is first
+    assert len(sandbox.jobs) == 1
+    harder = task.suites[0].model_copy(
+        update={"calls": (*task.suites[0].calls[:3], task.suites[0].calls[3].model_copy(update={"want": "7"}))}
+    )
+    for other, files, options in [
+        (task, changed(task, RIGHT + "#"), {}),
+        (task, changed(task, RIGHT), {"form": "pytest"}),
+        (task, changed(task, RIGHT), {"visible_only": True}),
+        (task, changed(task, RIGHT), {"repeats": 2}),
+        (task.model_copy(update={"suites": (harder, task.suites[1])}), changed(task, RIGHT), {}),  # same id, other tests
+        (task.model_copy(update={"protected": ("m.py",)}), changed(task, RIGHT), {}),
+    ]:
+        assert verifier.verify(other, files, **options) is not first  # type: ignore[arg-type]
+
+
+def test_the_cache_file_serves_the_next_verifier(tmp_path: Path, task: Task) -> None:
+    with Verifier(cache_path=tmp_path / "v.sqlite") as one:
+        first = one.verify(task, changed(task, RIGHT))
+    with (
+        Verifier(f"{__name__}:Shaky", cache_path=tmp_path / "v.sqlite") as other,
+        Verifier(cache_path=tmp_path / "v.sqlite") as same,
+    ):
+        assert other.verify(task, changed(task, RIGHT)).outcome is Outcome.PASSED
+        assert isinstance(other.sandbox, Shaky)
+        assert len(other.sandbox.jobs) == 1  # another sandbox, another key
+        assert same.verify(task, changed(task, RIGHT)) == first
+        assert isinstance(same.sandbox, LocalSandbox)
+        assert same.sandbox.pid is None  # it never had to start a worker
+
+
+def test_repeats_that_disagree_are_flaky(verifier: Verifier, task: Task) -> None:
+    moody = (
+        "import os\ndef f(x):\n    if x < 0:\n        raise ValueError(x)\n    return 2 * x + (x == 3 and os.urandom(1)[0] % 2)\n"
+    )
+    verdict = verifier.verify(task, changed(task, moody), repeats=30)
+    assert (verdict.outcome, verdict.score, verdict.repeats) == (Outcome.FLAKY, 0.0, 30)
+    assert verdict.reason == "30 runs disagree on t3"
+    both = moody.replace("2 * x", "2 * x + (x == 0)")  # FAILED every time, but not alike
+    failing = verifier.verify(task, changed(task, both), repeats=30)
+    assert (failing.outcome, failing.reason) == (Outcome.FLAKY, "30 runs disagree on t3")
+    assert verifier.verify(task, changed(task, RIGHT), repeats=3).outcome is Outcome.PASSED
+
+
+def test_visible_only_runs_what_an_agent_may_see(shaky: tuple[Verifier, Shaky], task: Task) -> None:
+    verifier, sandbox = shaky
+    verdict = verifier.verify(task, changed(task, WRONG + "#"), visible_only=True)
+    assert (verdict.outcome, list(verdict.tests)) == (Outcome.PASSED, ["t0", "t1"])
+    assert [id_ for id_, _ in sandbox.jobs[0].calls] == ["t0", "t1"]
+
+
+def test_calls_form_ships_no_expected_value(shaky: tuple[Verifier, Shaky], task: Task) -> None:
+    verifier, sandbox = shaky
+    verifier.verify(task, changed(task, RIGHT))
+    assert sandbox.jobs[0].files.keys() == {"m.py"}
+
+
+def test_the_unchanged_state_scores_nothing(verifier: Verifier, task: Task) -> None:
+    verdict = verifier.verify(task, task.files)
+    assert (verdict.outcome, verdict.score, verdict.parts) == (Outcome.FAILED, 0.0, {"pass_rate": 0.75})
+    assert verifier.verify(task, changed(task, WRONG + "#")).score == 0.75
+
+
+def test_a_task_at_odds_with_itself_is_an_error_of_the_data(verifier: Verifier, task: Task) -> None:
+    calls = task.suites[0]
+    for suite, form in [
+        (calls, "command"),
+        (calls.model_copy(update={"fail_to_pass": ("nowhere",)}), "calls"),
+        (calls.model_copy(update={"calls": (*calls.calls, calls.calls[0])}), "calls"),
+        (calls.model_copy(update={"calls": (*calls.calls[1:], calls.calls[0].model_copy(update={"args": "0"}))}), "calls"),
+    ]:
+        with pytest.raises(DataError):
+            verifier.verify(task.model_copy(update={"suites": (suite,)}), changed(task, RIGHT), form=form)
+
+
+def test_other_modules_of_the_state_can_be_imported(verifier: Verifier) -> None:
+    files = {
+        "src/p/b.py": "def g(x):\n    return x + 1\n",
+        "src/p/a.py": "from p.b import g\nfrom . import b\n\ndef f(x):\n    return g(x) + b.g(x)\n",
+    }
+    task = make_task([("(1,)", "4", None)], entry="src/p/a.py:f", files=files)
+    assert verifier.verify(task, {**task.files, "src/p/a.py": files["src/p/a.py"] + "\n"}).outcome is Outcome.PASSED
+
+
+def test_many_in_order_inline_and_in_processes(task: Task) -> None:
+    sources = [RIGHT, WRONG + "#", "def f(:", "while True: pass\n", RIGHT + "#"]
+    expected = [Outcome.PASSED, Outcome.FAILED, Outcome.UNPARSED, Outcome.TIMEOUT, Outcome.PASSED]
+    items = [Candidate(task, changed(task, source)) for source in sources]
+    inline = [verdict.outcome for verdict in verify_many(items, InlineExecutor(init_worker))]
+    with ProcessExecutor(2, init_worker, ("local", False), chunk=2) as executor:
+        parallel = [verdict.outcome for verdict in verify_many(items, executor)]
+    assert inline == parallel == expected
+    init_worker().close()
