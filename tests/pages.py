@@ -20,11 +20,11 @@ PAGE = ROOT / "docs" / "settings.md"
 DESIGN = ROOT / "docs" / "design.md"
 PACKAGE = ROOT / "src" / "swefuse"
 COMMANDS = {
-    "quickstart": "swefuse.recipes.quickstart:QuickstartConfig",
+    "quickstart": "swefuse.recipes.config:QuickstartConfig",
     "tasks build": "swefuse.tasks.build:TasksConfig",
     "collect replay": "swefuse.collect.stage:CollectConfig",
-    "train sft": "swefuse.learn.sft:SftConfig",
-    "train rlvr": "swefuse.learn.rlvr:RlvrConfig",
+    "train sft": "swefuse.learn.sft:SftSettings",
+    "train rlvr": "swefuse.learn.rlvr:RlvrSettings",
     "eval": "swefuse.evaluate.run:EvalConfig",
 }
 _HEAD = """# Settings

@@ -138,6 +138,13 @@ def test_same_input_same_page_and_a_failed_write_keeps_the_old_one(tmp_path: Pat
     assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "report.json", "report_data.json", "taken"]
 
 
+def test_a_page_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    save(tmp_path, report_sample.report(), report_sample.data())
+    (tmp_path / "reader").hardlink_to(render(tmp_path))
+    save(tmp_path, report_sample.report(), ReportData())
+    assert render(tmp_path).read_text("utf-8") != PAGE == (tmp_path / "reader").read_text("utf-8")
+
+
 def test_the_terminal_shows_the_same_figures_in_80_columns() -> None:
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(terminal(report_sample.report()))

@@ -44,7 +44,8 @@ def test_syntax_means_that_it_compiles() -> None:
     assert syntax(TASK, final('x = "\\d"\n'), passing()) is None  # only a warning
     assert syntax(TASK, final("def f(:\n", "notes.txt"), passing()) is None
     broken = TASK.model_copy(update={"files": {**TASK.files, "old.py": "print 1\n"}})
-    assert syntax(broken, walk(WAY, broken), passing()) is None  # not the trajectory's fault
+    everything = {**broken.files, **walk(WAY).files}
+    assert syntax(broken, walk(WAY, broken, files=everything), passing()) is None  # not the trajectory's fault
 
 
 def test_the_given_verdict_counts_not_the_stored_one() -> None:

@@ -38,12 +38,12 @@ def test_syntax_errors_are_left_to_others() -> None:
 
 def test_the_users_settings_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ruff.py").write_text("raise SystemExit('imported from the current folder')")
-    (tmp_path / "ruff.toml").write_text('lint.ignore = ["F401"]\n')
+    (tmp_path / "ruff").mkdir()
+    (tmp_path / "ruff" / "ruff.toml").write_text('lint.ignore = ["F401"]\n')
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("RUFF_OUTPUT_FILE", str(tmp_path / "elsewhere.json"))
     assert lint([("a.py", "import os\n")])[0].total() == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ruff.py", "ruff.toml"]  # nothing is left behind
 
 
 def test_a_ruff_that_fails_is_our_fault_not_the_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

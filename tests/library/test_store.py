@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
@@ -53,7 +54,7 @@ def test_the_same_again_is_stored_once_and_a_new_decision_supersedes(library: Li
     (again,) = entries(["a"], refused=["a"])
     assert library.add_many([again]) == 1
     assert (library.get("a"), library.count(), list(library.iter_accepted())) == (again, 2, [])
-    assert library.stats().superseded == 1
+    assert (library.stats().superseded, library.fingerprint()) == (1, hashlib.sha256().hexdigest())
     assert plain(library, "SELECT accepted FROM entry WHERE trajectory_id = 'a' ORDER BY seq") == [(1,), (0,)]
     assert library.add_many([first]) == 1  # back again: still the newest word
     assert library.get("a") == first
@@ -88,7 +89,7 @@ def test_queries_counts_and_statistics_agree(library: Library) -> None:
     assert (stats.accepted, stats.refused, stats.superseded, stats.reasons) == (4, 2, 0, {"verdict": 2})
     assert stats.by["source"] == {"corpus": (2, 1), "real": (2, 1)}
     assert stats.by["split"] == {"train": (3, 1), "unseen": (1, 1)}
-    assert stats.by["operator"] == {"guard": (3, 1), "return": (1, 1)}
+    assert stats.by["operator"] == {"guard": (4, 0), "return": (0, 2)}
     assert stats.by["kind"] == {"bugfix": (4, 2)}
     (refused,) = library.query(Filter(refused_by="verdict", source="real"))
     assert (refused.accepted, refused.reasons, refused.steps) == (False, ("verdict: the verdict is FAILED",), 5)
@@ -121,36 +122,47 @@ def test_what_is_added_during_an_iteration_waits_for_the_next(library: Library) 
 
 
 WRITER = """
-import sys
+import os, signal, sys
 from pathlib import Path
 from library_samples import entries
 from swefuse.library import Entry, Library
-library = Library(Path(sys.argv[1]), create=True)
+path, life, ticks = Path(sys.argv[1]), sys.argv[2], iter(range(int(sys.argv[3])))
+library = Library(path, create=True)
+def tick():
+    if next(ticks, None) is None:
+        os.kill(os.getpid(), signal.SIGKILL)
+library._db().set_progress_handler(tick, 25)
 one = entries(["x"])[0]
 for batch in range(10**9):
-    library.add_many(
-        Entry(one.task, one.trajectory.model_copy(update={"id": f"{sys.argv[2]}-{batch}-{i}"}), one.verdict, one.decision) for i in range(20)
-    )
+    ways = [one.trajectory.model_copy(update={"id": f"{life}-{batch}-{i}"}) for i in range(20)]
+    library.add_many(Entry(one.task, way, one.verdict, one.decision) for way in ways)
     print(batch, flush=True)
 """
+NEVER = 10**9
 
 
-def test_a_writer_killed_at_any_moment_leaves_whole_batches(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ticks", [0, 10, 60, 150, 222, 301, NEVER])
+def test_a_writer_killed_at_any_moment_leaves_whole_batches(tmp_path: Path, ticks: int) -> None:
+    """SQLite calls ``tick`` while it works, so that most deaths lie in the middle of a transaction; the last comes from outside."""
     path = tmp_path / "l.db"
-    here = str(Path(__file__).parent)
-    for life in range(6):
-        command = [sys.executable, "-c", WRITER, str(path), str(life)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": here}) as writer:
+    acknowledged: dict[str, list[int]] = {}
+    for life in "ab":
+        command = [sys.executable, "-c", WRITER, str(path), life, str(ticks)]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as writer:
             assert writer.stdout is not None
-            acknowledged = [int(writer.stdout.readline()) for _ in range(1 + 3 * life)]
-            os.kill(writer.pid, signal.SIGKILL)
-            acknowledged += [int(line) for line in writer.stdout if line.endswith("\n")]
-        with Library(path) as library:
-            ids = [summary.trajectory_id.split("-") for summary in library.query()]
-            assert library.verify() == []
-        batches = [int(batch) for which, batch, _ in ids if which == str(life)]
-        assert set(acknowledged) <= set(batches)  # what was acknowledged is there
-        assert all(batches.count(batch) == 20 for batch in set(batches))  # and every batch is whole
+            lines = [writer.stdout.readline() for _ in range(3)] if ticks == NEVER else []
+            if ticks == NEVER:
+                os.kill(writer.pid, signal.SIGKILL)
+            acknowledged[life] = [int(line) for line in [*lines, *writer.stdout] if line.endswith("\n")]
+        assert writer.returncode == -signal.SIGKILL
+    with Library(path) as library:
+        ids = [summary.trajectory_id.split("-") for summary in library.query()]
+        assert library.verify() == []
+    for life, batches in acknowledged.items():
+        stored = [int(batch) for which, batch, _ in ids if which == life]
+        assert set(batches) <= set(stored)  # what was acknowledged is there
+        assert all(stored.count(batch) == 20 for batch in set(stored))  # and every batch is whole
 
 
 def write_some(job: tuple[Path, int]) -> int:

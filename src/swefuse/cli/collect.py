@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from swefuse.cli.common import ConfigOption, OutOption, SetOption, example, extras, group, option, prepare
+from swefuse.cli.common import ConfigOption, OutOption, SetOption, TasksOption, example, extras, group, prepare
 from swefuse.cli.console import stage_progress
 
 app = group("collect", "Make trajectories for tasks.", "swefuse collect replay --tasks runs/tasks --out runs/trajectories")
@@ -15,7 +12,7 @@ app = group("collect", "Make trajectories for tasks.", "swefuse collect replay -
 
 @app.command("replay", epilog=example("swefuse collect replay --tasks runs/tasks --out runs/trajectories"))
 def replay(
-    tasks: Annotated[Path, typer.Option("--tasks", metavar="DIR", help="Folder that 'swefuse tasks build' wrote.")],
+    tasks: TasksOption,
     out: OutOption,
     config: ConfigOption = None,
     overrides: SetOption = None,
@@ -24,6 +21,6 @@ def replay(
     with extras():
         from swefuse.collect.stage import CollectConfig, run
 
-    settings = prepare(CollectConfig, config, [*option("tasks", tasks), *(overrides or [])], out)
+    settings = prepare(CollectConfig, config, overrides or [], out)
     with stage_progress("collect") as progress:
-        typer.echo(run(settings, out, progress))
+        typer.echo(run(settings, tasks, out, progress))

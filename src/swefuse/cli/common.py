@@ -22,6 +22,8 @@ ConfigOption = Annotated[
 ]
 SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="One setting; wins over the file.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder that the results are written to.")]
+TasksOption = Annotated[Path, typer.Option("--tasks", metavar="DIR", help="Folder that 'swefuse tasks build' wrote.")]
+ModelOption = Annotated[Path, typer.Option("--model", metavar="DIR", help="Folder of a model and its tokenizer.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
 
 _EXTRAS = {

@@ -9,7 +9,18 @@ from typing import Annotated
 
 import typer
 
-from swefuse.cli.common import ConfigOption, JsonOption, OutOption, SetOption, example, extras, option, prepare, print_json
+from swefuse.cli.common import (
+    ConfigOption,
+    JsonOption,
+    ModelOption,
+    OutOption,
+    SetOption,
+    TasksOption,
+    example,
+    extras,
+    prepare,
+    print_json,
+)
 from swefuse.cli.console import stage_progress
 from swefuse.errors import UserError
 
@@ -21,8 +32,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def evaluate(
-    model: Annotated[Path, typer.Option("--model", metavar="DIR", help="Model folder.")],
-    tasks: Annotated[Path, typer.Option("--tasks", metavar="DIR", help="Folder that 'swefuse tasks build' wrote.")],
+    model: ModelOption,
+    tasks: TasksOption,
     out: OutOption,
     config: ConfigOption = None,
     overrides: SetOption = None,
@@ -32,10 +43,9 @@ def evaluate(
     with extras():
         from swefuse.evaluate.run import EvalConfig, run
 
-    named = [*option("model", model), *option("tasks", tasks)]
-    settings = prepare(EvalConfig, config, [*named, *(overrides or [])], out)
+    settings = prepare(EvalConfig, config, overrides or [], out)
     with stage_progress("eval", quiet=as_json) as progress:
-        folder = run(settings, out, progress)
+        folder = run(settings, model, tasks, out, progress)
     if as_json:
         print_json(json.loads((folder / "results.json").read_text(encoding="utf-8")))
     else:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
 
 from swefuse.cli.common import ConfigOption, JsonOption, OutOption, SetOption, example, extras, option, prepare, print_json
+from swefuse.cli.console import stage_progress
 
 _EXAMPLES = (
     "swefuse quickstart --out runs/quickstart",
@@ -35,12 +37,14 @@ def quickstart(
 ) -> None:
     """Build and prove tasks, collect trajectories, train by SFT and RLVR, evaluate beside a control, and report."""
     with extras():
-        from swefuse.recipes.quickstart import QuickstartConfig, run
+        from swefuse.recipes.config import QuickstartConfig
+        from swefuse.recipes.quickstart import run
     from swefuse.evaluate.report import load, terminal
 
     given = {"budget": budget, "seed": seed, "seeds": seeds, "base": base}
     named = [item for key, value in given.items() for item in option(key, value)]
-    folder = run(prepare(QuickstartConfig, config, [*named, *(overrides or [])], out), out, resume)
+    settings = prepare(QuickstartConfig, config, [*named, *(overrides or [])], out)
+    folder = run(settings, out, resume, partial(stage_progress, quiet=as_json))
     report, _ = load(folder)
     if as_json:
         print_json(report.model_dump(mode="json"))

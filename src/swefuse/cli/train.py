@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from swefuse.cli.common import ConfigOption, OutOption, SetOption, example, extras, group, prepare
+from swefuse.cli.common import ConfigOption, ModelOption, OutOption, SetOption, TasksOption, example, extras, group, prepare
 from swefuse.cli.console import stage_progress
 
-app = group(
-    "train",
-    "Train a model: sft (on proven trajectories), then rlvr (on verified rewards).",
-    "swefuse train sft --config sft.toml --out runs/sft",
-)
+_SFT = "swefuse train sft --model runs/quickstart/models/base --library runs/quickstart/library.db --out runs/sft"
+_RLVR = "swefuse train rlvr --model runs/sft/model --tasks runs/tasks --set objective=bt --out runs/rlvr"
+
+app = group("train", "Train a model: sft (on proven trajectories), then rlvr (on verified rewards).", _SFT, _RLVR)
 
 
-@app.command("sft", epilog=example("swefuse train sft --config sft.toml --set seed=7 --out runs/sft"))
-def sft(out: OutOption, config: ConfigOption = None, overrides: SetOption = None) -> None:
+@app.command("sft", epilog=example(_SFT, f"{_SFT} --config sft.toml --set steps=300"))
+def sft(
+    model: ModelOption,
+    library: Annotated[Path, typer.Option("--library", metavar="LIB", help="Library whose accepted trajectories are learnt.")],
+    out: OutOption,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+) -> None:
     """Supervised fine-tuning on the accepted trajectories of a library."""
     with extras():
-        from swefuse.learn.sft import SftConfig, run
+        from swefuse.learn.sft import SftSettings, run
 
-    settings = prepare(SftConfig, config, overrides or [], out)
+    settings = prepare(SftSettings, config, overrides or [], out)
     with stage_progress("sft") as progress:
-        typer.echo(run(settings, out, progress))
+        typer.echo(run(settings, model, library, out, progress))
 
 
-@app.command("rlvr", epilog=example("swefuse train rlvr --config rlvr.toml --set objective=group --out runs/rlvr"))
-def rlvr(out: OutOption, config: ConfigOption = None, overrides: SetOption = None) -> None:
+@app.command("rlvr", epilog=example(_RLVR))
+def rlvr(model: ModelOption, tasks: TasksOption, out: OutOption, config: ConfigOption = None, overrides: SetOption = None) -> None:
     """Reinforcement learning from verified rewards, weighted by the entropy of the value model."""
     with extras():
-        from swefuse.learn.rlvr import RlvrConfig, run
+        from swefuse.learn.rlvr import RlvrSettings, run
 
-    settings = prepare(RlvrConfig, config, overrides or [], out)
+    settings = prepare(RlvrSettings, config, overrides or [], out)
     with stage_progress("rlvr") as progress:
-        typer.echo(run(settings, out, progress))
+        typer.echo(run(settings, model, tasks, out, progress))

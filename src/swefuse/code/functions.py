@@ -6,20 +6,25 @@ Positions follow ``ast``; texts are ``str``. Column offsets of ``ast`` count UTF
 from __future__ import annotations
 
 import ast
+import bisect
 import builtins
 import hashlib
 import keyword
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from swefuse.errors import DataError
 
 BUILTINS = frozenset(dir(builtins))
 
 
-@dataclass(frozen=True)
-class Span:
+Located = ast.expr | ast.stmt | ast.arg | ast.keyword
+"""Nodes that have a position."""
+
+
+class Span(NamedTuple):
     """A half-open range of characters in a text."""
 
     start: int
@@ -35,6 +40,7 @@ class Source:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise DataError(f"source does not parse: {error}") from error
         self.text = text
+        self.ascii = text.isascii()
         self.lines = text.split("\n")
         self.starts = [0]
         for line in self.lines:
@@ -42,36 +48,49 @@ class Source:
 
     def offset(self, line: int, column: int) -> int:
         """Character offset of a 1-based line and a 0-based UTF-8 byte column."""
-        text = self.lines[line - 1]
-        if not text.isascii():
-            column = len(text.encode("utf-8")[:column].decode("utf-8", "ignore"))
+        if not self.ascii:
+            column = len(self.lines[line - 1].encode("utf-8")[:column].decode("utf-8", "ignore"))
         return self.starts[line - 1] + column
 
-    def span(self, node: ast.AST) -> Span:
-        """Where a node with a position stands in the text."""
-        located = Located.of(node)
-        return Span(self.offset(located.line, located.column), self.offset(located.end_line, located.end_column))
+    def line_of(self, offset: int) -> int:
+        """1-based line in which the character at ``offset`` stands."""
+        return bisect.bisect_right(self.starts, offset)
 
-    def segment(self, node: ast.AST) -> str:
+    def span(self, node: Located) -> Span:
+        """Where a node stands in the text."""
+        start = self.offset(node.lineno, node.col_offset)
+        return Span(start, self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset))
+
+    def segment(self, node: Located) -> str:
         """The text of a node."""
         span = self.span(node)
         return self.text[span.start : span.end]
 
 
-@dataclass(frozen=True)
-class Located:
-    """Line and column bounds of a node that is known to have them."""
+_OUTER = (ast.Global, ast.Nonlocal)
+_PLAIN = frozenset("arg attr conversion ctx id is_async kind level module name names op ops type_comment".split())
 
-    line: int
-    column: int
-    end_line: int
-    end_column: int
 
-    @classmethod
-    def of(cls, node: ast.AST) -> Located:
-        """Bounds of an expression, statement or argument node."""
-        assert isinstance(node, ast.expr | ast.stmt | ast.arg | ast.keyword), type(node)
-        return cls(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+@lru_cache(maxsize=256)
+def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    return () if kind is ast.Constant else tuple(field for field in kind._fields if field not in _PLAIN)
+
+
+def walk(node: ast.AST, into_fstrings: bool = True) -> list[ast.AST]:
+    """The nodes of ``ast.walk`` in its order, without operators and contexts, several times as fast.
+
+    ``into_fstrings=False`` makes f-strings leaves: before Python 3.12 the positions of what is inside them are wrong.
+    """
+    found = [node]
+    for child in found:  # the list grows while it is walked
+        if into_fstrings or not isinstance(child, ast.JoinedStr):
+            for field in _child_fields(type(child)):
+                value = getattr(child, field, None)
+                if isinstance(value, list):
+                    found.extend(item for item in value if isinstance(item, ast.AST))
+                elif isinstance(value, ast.AST):
+                    found.append(value)
+    return found
 
 
 def functions(tree: ast.Module) -> list[ast.FunctionDef]:
@@ -100,25 +119,18 @@ def local_names(node: ast.FunctionDef) -> list[str]:
         if name not in found or (line, column) < found[name]:
             found[name] = (line, column)
 
-    for child in ast.walk(node):
-        if isinstance(child, ast.arg):
+    outer: set[str] = set()
+    for child in walk(node):
+        if isinstance(child, ast.Name):
+            if not isinstance(child.ctx, ast.Load):
+                add(child.id, child.lineno, child.col_offset)
+        elif isinstance(child, ast.arg):
             add(child.arg, child.lineno, child.col_offset)
-        elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
-            add(child.id, child.lineno, child.col_offset)
         elif isinstance(child, ast.ExceptHandler) and child.name:
             add(child.name, child.lineno, child.col_offset)
-    outer = {name for child in ast.walk(node) if isinstance(child, ast.Global | ast.Nonlocal) for name in child.names}
+        elif isinstance(child, _OUTER):
+            outer.update(child.names)
     return [name for name, _ in sorted(found.items(), key=lambda item: item[1]) if name not in outer]
-
-
-def walk_outside_fstrings(node: ast.AST) -> Iterator[ast.AST]:
-    """Like ``ast.walk``, but an f-string is a leaf: before Python 3.12 the positions of what is inside it are wrong."""
-    todo = [node]
-    while todo:
-        child = todo.pop()
-        yield child
-        if not isinstance(child, ast.JoinedStr):
-            todo.extend(ast.iter_child_nodes(child))
 
 
 def _fstring_sites(source: Source, node: ast.JoinedStr, names: Mapping[str, str]) -> Iterator[tuple[Span, str]]:
@@ -132,7 +144,7 @@ def _fstring_sites(source: Source, node: ast.JoinedStr, names: Mapping[str, str]
 
 def name_sites(source: Source, node: ast.FunctionDef, names: Mapping[str, str]) -> Iterator[tuple[Span, str]]:
     """Spans of every use of a name in ``names`` inside the function, with what it maps to; in no particular order."""
-    for child in walk_outside_fstrings(node):
+    for child in walk(node, into_fstrings=False):
         if isinstance(child, ast.JoinedStr):
             yield from _fstring_sites(source, child, names)
         elif isinstance(child, ast.Name) and child.id in names:

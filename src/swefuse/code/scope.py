@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 
+from swefuse.code.functions import walk
+
 NUMBER, TEXT, LIST, DICT, SET, TUPLE, FLAG, UNKNOWN = "number", "text", "list", "dict", "set", "tuple", "flag", "?"
 
 _HEADS = {
@@ -21,6 +23,12 @@ _CALLS = {
 _METHODS = {
     "join": TEXT, "lower": TEXT, "upper": TEXT, "strip": TEXT, "replace": TEXT, "title": TEXT, "lstrip": TEXT, "rstrip": TEXT, "split": LIST,
     "splitlines": LIST, "count": NUMBER, "find": NUMBER, "index": NUMBER, "isdigit": FLAG, "isalpha": FLAG, "startswith": FLAG, "endswith": FLAG,
+}  # fmt: skip
+
+
+_DISPLAYS: dict[type[ast.expr], str] = {
+    ast.List: LIST, ast.ListComp: LIST, ast.Dict: DICT, ast.DictComp: DICT, ast.Set: SET, ast.SetComp: SET, ast.Tuple: TUPLE,
+    ast.JoinedStr: TEXT, ast.Compare: FLAG,
 }  # fmt: skip
 
 
@@ -49,10 +57,8 @@ def of_expression(node: ast.expr, types: dict[str, str]) -> str:
         return FLAG if isinstance(value, bool) else NUMBER if isinstance(value, int | float) else TEXT if isinstance(value, str) else UNKNOWN
     if isinstance(node, ast.Name):
         return types.get(node.id, UNKNOWN)
-    simple = {ast.List: LIST, ast.ListComp: LIST, ast.Dict: DICT, ast.DictComp: DICT, ast.Set: SET, ast.SetComp: SET, ast.Tuple: TUPLE}
-    simple |= {ast.JoinedStr: TEXT, ast.Compare: FLAG}
-    if type(node) in simple:
-        return simple[type(node)]
+    if type(node) in _DISPLAYS:
+        return _DISPLAYS[type(node)]
     if isinstance(node, ast.BinOp):
         left = of_expression(node.left, types)
         return left if left != UNKNOWN else of_expression(node.right, types)
@@ -91,6 +97,9 @@ def _bind_loop(target: ast.expr, iterable: ast.expr, types: dict[str, str], elem
     _bind(target, UNKNOWN, types)
 
 
+_BINDING = (ast.Assign, ast.AnnAssign, ast.For, ast.comprehension)
+
+
 def coarse_types(node: ast.FunctionDef) -> dict[str, str]:
     """Coarse type of every parameter and assigned name of a function, and of ``return`` (a key no local can have)."""
     types: dict[str, str] = {"return": of_annotation(node.returns)}
@@ -98,8 +107,8 @@ def coarse_types(node: ast.FunctionDef) -> dict[str, str]:
     for arg in node.args.posonlyargs + node.args.args + node.args.kwonlyargs:
         types[arg.arg] = of_annotation(arg.annotation)
         elements[arg.arg] = _element(arg.annotation)
-    located = [n for n in ast.walk(node) if isinstance(n, ast.stmt | ast.comprehension)]
-    for child in sorted(located, key=lambda n: n.lineno if isinstance(n, ast.stmt) else n.target.lineno):
+    binding = [n for n in walk(node) if isinstance(n, _BINDING)]
+    for child in sorted(binding, key=lambda n: n.target.lineno if isinstance(n, ast.comprehension) else n.lineno):
         if isinstance(child, ast.Assign):
             for target in child.targets:
                 if isinstance(target, ast.Tuple) and isinstance(child.value, ast.Tuple) and len(target.elts) == len(child.value.elts):
@@ -109,7 +118,7 @@ def coarse_types(node: ast.FunctionDef) -> dict[str, str]:
                     _bind(target, of_expression(child.value, types), types)
         elif isinstance(child, ast.AnnAssign):
             _bind(child.target, of_annotation(child.annotation), types)
-        elif isinstance(child, ast.For | ast.comprehension):
+        else:
             _bind_loop(child.target, child.iter, types, elements)
     return types
 

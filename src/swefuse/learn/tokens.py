@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
@@ -50,8 +50,8 @@ class Codec(Protocol):
         """The ids of an episode; with ``prompt`` the agent's next turn is opened at the end."""
         ...
 
-    def message(self, task: Task, choice: Choice) -> tuple[int, ...]:
-        """The ids of one agent message, its terminator included."""
+    def messages(self, task: Task, choices: Sequence[Choice]) -> list[tuple[int, ...]]:
+        """The ids of agent messages, each with its terminator."""
         ...
 
 
@@ -104,12 +104,13 @@ class Pieces:
 
 
 class NanoCodec:
-    """Rows for the built-in small models. ``failing``: how many failing tests of an observation are shown; one passing test follows."""
+    """Rows for the built-in small models. ``encode``: text to ids, such as ``Pieces``. ``failing``: how many failing tests of an observation are shown; one passing test follows."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, failing: int = 2) -> None:
-        self.encode = Pieces(tokenizer)
+    def __init__(self, encode: Callable[[str], list[int]], failing: int = 2) -> None:
+        self.encode = encode
         self.failing = failing
         self._lens = lru_cache(maxsize=8192)(make_lens)
+        self._parts: dict[str, list[int]] = {}
 
     def lens(self, task: Task) -> Lens:
         """The lens of a task's initial state."""
@@ -134,8 +135,30 @@ class NanoCodec:
         return self.message(task, Choice(step.thought, step.action))
 
     def message(self, task: Task, choice: Choice) -> tuple[int, ...]:
-        """See ``Codec.message``."""
+        """The ids of one agent message, its terminator included."""
         return tuple(self.encode(actions.render(self.through(self.lens(task), choice.action), choice.thought)))
+
+    def messages(self, task: Task, choices: Sequence[Choice]) -> list[tuple[int, ...]]:
+        """``message`` of every choice, put together from parts that are encoded once; the grammar's line ends never merge."""
+        lens, known = self.lens(task), self._parts
+        found = []
+        for choice in choices:
+            action = choice.action
+            if action.name != "edit":
+                found.append(self.message(task, choice))
+                continue
+            place = f"#{choice.thought}\n" if choice.thought else ""
+            place += f"@edit f:{lens.shown.get(action.line, action.line)}" + (f"*{action.nth}" if action.nth > 1 else "")
+            parts = [place]
+            parts += [f"\n-{row}" for row in lens.text(action.old).split("\n")] if action.old else []
+            parts += [f"\n+{row}" for row in lens.text(action.new).split("\n")] if action.new else []
+            ids: list[int] = []
+            for part in [*parts, "\n"]:
+                if part not in known:
+                    known[part] = self.encode(part)
+                ids += known[part]
+            found.append(tuple(ids))
+        return found
 
     def through(self, lens: Lens, action: Action) -> Action:
         """An action as the small model writes it."""
@@ -223,8 +246,12 @@ class ChatCodec:
                 ids += self._encode(self._between[0] + step.observation + self._between[1])
         return Row(tuple(ids), tuple(spans))
 
+    def messages(self, task: Task, choices: Sequence[Choice]) -> list[tuple[int, ...]]:
+        """See ``Codec.messages``."""
+        return [self.message(task, choice) for choice in choices]
+
     def message(self, task: Task, choice: Choice) -> tuple[int, ...]:
-        """See ``Codec.message``."""
+        """The ids of one agent message, its terminator included."""
         return tuple(self._encode(actions.render(choice.action, choice.thought) + self._close))
 
 
@@ -241,4 +268,10 @@ def is_nano(tokenizer: PreTrainedTokenizerBase) -> bool:
 
 def codec_for(tokenizer: PreTrainedTokenizerBase) -> Codec:
     """The codec that fits a tokenizer."""
-    return NanoCodec(tokenizer) if is_nano(tokenizer) else ChatCodec(tokenizer)
+    return NanoCodec(Pieces(tokenizer)) if is_nano(tokenizer) else ChatCodec(tokenizer)
+
+
+def nano_text(task: Task, steps: Sequence[Step]) -> str:
+    """An episode as the text that a small model reads: what its tokenizer is trained on."""
+    characters = NanoCodec(lambda text: list(text.encode("utf-8", "replace"))).row(task, steps).ids
+    return bytes(characters).decode("utf-8", "replace")

@@ -28,8 +28,8 @@ class Encoder(Protocol):
         """An object with ``ids``: the episode so far, with the agent's turn opened."""
         ...
 
-    def message(self, task: Task, choice: Choice) -> tuple[int, ...]:
-        """The ids of one message."""
+    def messages(self, task: Task, choices: Sequence[Choice]) -> list[tuple[int, ...]]:
+        """The ids of each message."""
         ...
 
 
@@ -103,7 +103,7 @@ class LocalPolicy:
         prompts = [self.encoder.row(group[0].task, group[0].steps, prompt=True).ids for group in groups]
         draws: list[_Draw] = []
         for number, group in enumerate(groups):
-            trie = build_trie([self.encoder.message(group[0].task, choice) for choice in group[0].choices])
+            trie = build_trie(self.encoder.messages(group[0].task, group[0].choices))
             for r in group:
                 rng = random.Random(f"{r.task.id}-{r.seed}-{len(r.steps)}")  # a stream of its own: batching changes nothing
                 draws.append(_Draw(r, trie, rng, number))

@@ -1,0 +1,144 @@
+"""Evaluate a policy on held-out tasks: greedy and sampled pass@1, pass@4, best-of-4 by the value model; every episode run for real."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from swefuse.collect.agent import Start, Verify, rollouts
+from swefuse.evaluate.passk import pass_at_k
+from swefuse.evaluate.stats import Interval, cluster_bootstrap
+from swefuse.policy.base import Policy
+from swefuse.records import Outcome, Task, Trajectory
+from swefuse.tasks.store import save_lines
+
+Progress = Callable[[int, int], None]
+Chooser = Callable[[Sequence[Task], Sequence[Sequence[Trajectory]]], list[list[float]]]
+GROUP = 4
+
+
+class EvalConfig(BaseModel):
+    """Settings of an evaluation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    samples: int = Field(8, ge=4, description="sampled episodes a task, for pass@1, pass@4 and best-of-4; a multiple of 4 is used whole")
+    chunk: int = Field(64, ge=1, description="tasks run in step")
+    workers: int = Field(2, ge=1, description="verifier processes")
+    sandbox: str = Field("local", description="where untrusted code runs")
+    split: str = Field("", description="only tasks of this split; empty: every held-out task")
+    seed: int = Field(0, ge=0, description="draws of the samples")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One task: the outcome of the greedy episode, how many of ``n`` graded samples passed, and best-of-4 where a value model chose."""
+
+    task_id: str
+    split: str
+    kind: str
+    function: str
+    greedy: bool | None
+    passed: int
+    n: int
+    bestof4: float | None
+    ungraded: int
+
+    @property
+    def sampled(self) -> float:
+        """Share of the graded samples that passed: the unbiased estimate of pass@1."""
+        return self.passed / self.n if self.n else 0.0
+
+    @property
+    def pass4(self) -> float | None:
+        """Unbiased pass@4, None with fewer than 4 graded samples."""
+        return pass_at_k(self.n, self.passed, GROUP) if self.n >= GROUP else None
+
+
+def passed(trajectory: Trajectory) -> bool:
+    """Whether an episode ended in a state that passes all tests."""
+    return trajectory.verdict is not None and trajectory.verdict.outcome is Outcome.PASSED
+
+
+def graded(trajectory: Trajectory) -> bool:
+    """Whether an episode's verdict counts."""
+    return trajectory.verdict is not None and trajectory.verdict.outcome.graded
+
+
+def evaluate(
+    policy: Policy, tasks: Sequence[Task], verify: Verify, config: EvalConfig, chooser: Chooser | None = None, progress: Progress = lambda d, t: None
+) -> list[Result]:
+    """Results in the order of ``tasks``. ``chooser`` scores every candidate of every task for best-of-4 (ties go to the first)."""
+    found: list[Result] = []
+    for at in range(0, len(tasks), config.chunk):
+        part = tasks[at : at + config.chunk]
+        starts = [Start(task, greedy=True) for task in part]
+        starts += [Start(task, seed=config.seed * 1000 + 1 + k) for task in part for k in range(config.samples)]
+        flat = rollouts(starts, policy, verify, "eval")
+        greedy, rest = flat[: len(part)], flat[len(part) :]
+        groups = [rest[n * config.samples : (n + 1) * config.samples] for n in range(len(part))]
+        scores = chooser(part, groups) if chooser else [None] * len(part)
+        found += [_result(*row) for row in zip(part, greedy, groups, scores, strict=True)]
+        progress(len(found), len(tasks))
+    return found
+
+
+def _result(task: Task, greedy: Trajectory, group: Sequence[Trajectory], scores: Sequence[float] | None) -> Result:
+    good = [t for t in group if graded(t)]
+    return Result(
+        task_id=task.id,
+        split=task.split,
+        kind=task.provenance.operator,
+        function=task.provenance.body_hash,
+        greedy=passed(greedy) if graded(greedy) else None,
+        passed=sum(map(passed, good)),
+        n=len(good),
+        bestof4=best_of(group, scores) if scores is not None else None,
+        ungraded=len(group) - len(good),
+    )
+
+
+def best_of(group: Sequence[Trajectory], scores: Sequence[float]) -> float:
+    """Share of the disjoint groups of 4 in which the candidate with the highest score passed; the first wins a tie."""
+    wins = []
+    for at in range(0, len(group) - GROUP + 1, GROUP):
+        best = max(range(at, at + GROUP), key=lambda n: (scores[n], -n))
+        wins.append(passed(group[best]))
+    return sum(wins) / len(wins)
+
+
+def summarise(results: Sequence[Result]) -> dict[str, float | int | None]:
+    """The figures of one model on one split, as in report.json; None for what could not be measured."""
+    greedy = [float(r.greedy) for r in results if r.greedy is not None]
+    return {
+        "greedy": _mean(greedy),
+        "sampled": _mean([r.sampled for r in results if r.n]),
+        "pass4": _mean([r.pass4 for r in results if r.pass4 is not None]),
+        "bestof4": _mean([r.bestof4 for r in results if r.bestof4 is not None]),
+        "n": len(results),
+    }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def difference(a: Sequence[Result], b: Sequence[Result], seed: int = 0) -> Interval:
+    """Sampled pass@1 of ``a`` minus that of ``b`` on the same tasks, with the paired interval that resamples functions."""
+    other = {r.task_id: r for r in b}
+    both = [(r, other[r.task_id]) for r in a if r.n and other.get(r.task_id) and other[r.task_id].n]
+    return cluster_bootstrap([x.sampled - y.sampled for x, y in both], [x.function for x, _ in both], seed)
+
+
+def save_results(path: Path, results: Sequence[Result]) -> None:
+    """One JSON object a line."""
+    save_lines(path, (json.dumps(asdict(result)) for result in results))
+
+
+def load_results(path: Path) -> list[Result]:
+    """Read what ``save_results`` wrote."""
+    return [Result(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]

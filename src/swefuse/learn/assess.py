@@ -1,0 +1,72 @@
+"""The value model in use: score candidates for best-of-N, and measure it beside the baselines that it has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from swefuse.collect.agent import Verify
+from swefuse.learn import model as models
+from swefuse.learn.rlvr import Learnt, RlvrSettings, Rollouts, choice_group, describe, sample
+from swefuse.learn.tokens import Codec, codec_for
+from swefuse.learn.value import Accuracy, Candidates, ResidualHead, measure
+from swefuse.policy.local import LocalPolicy
+from swefuse.records import Task, Trajectory
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+CHUNK = 64
+
+
+class Assessor:
+    """A trained value model with the reference policy whose log-probs and hidden states it reads."""
+
+    def __init__(self, learnt: Learnt, reference: PreTrainedModel, codec: Codec, settings: RlvrSettings) -> None:
+        self.learnt, self.reference, self.codec, self.settings = learnt, reference, codec, settings
+        self.pad = reference.config.pad_token_id or 0
+
+    @classmethod
+    def load(cls, path: Path, reference: Path, settings: RlvrSettings) -> Assessor:
+        """From the files that stage 2 wrote and the model folder of stage 1."""
+        model, tokenizer = models.load(reference)
+        return cls(Learnt.load(path), model, codec_for(tokenizer), settings)
+
+    def choose(self, tasks: Sequence[Task], groups: Sequence[Sequence[Trajectory]]) -> list[list[float]]:
+        """A score for each candidate of each task; 0 for all where nothing was chosen."""
+        found: list[list[float]] = []
+        for task, members in zip(tasks, groups, strict=True):
+            group = choice_group(task, members, self.codec)
+            if group is None:
+                found.append([0.0] * len(members))
+                continue
+            data = Rollouts((task,), (tuple(members),), (group,))
+            found.append(self.learnt.head.scores(describe(self.reference, data, self.settings, self.pad)))
+        return found
+
+    def measure(self, tasks: Sequence[Task], verify: Verify, seed: int, progress: Callable[[int, int], None]) -> dict[str, Any]:
+        """Accuracy of head, Platt baseline, sum of log-probs and majority class on candidates of the reference policy."""
+        actor = LocalPolicy(self.reference, self.codec, "reference")
+        parts: list[Candidates] = []
+        for at in range(0, len(tasks), CHUNK):
+            data = sample(tasks[at : at + CHUNK], actor, self.codec, verify, self.settings.samples, 7_000_001 + seed)
+            parts.append(describe(self.reference, data, self.settings, self.pad))
+            progress(min(at + CHUNK, len(tasks)), len(tasks))
+        known = Candidates.join(parts)
+        heads = {"head": self.learnt.head, "platt": self.learnt.baseline, "logprob": _sum_only(self.learnt.width)}
+        return {name: asdict(measure(head, known)) for name, head in heads.items()}
+
+
+def _sum_only(width: int) -> ResidualHead:
+    """The policy's own sum of log-probs taken as the logit of passing: no fit at all."""
+    head = ResidualHead(width, use_hidden=False)
+    with torch.no_grad():
+        head.numbers.weight.copy_(torch.tensor([[1.0, 0.0, 0.0]]))
+    return head
+
+
+__all__ = ["Accuracy", "Assessor"]

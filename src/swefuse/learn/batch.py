@@ -1,0 +1,164 @@
+"""Examples to tensors: which tokens are trained, among which alternatives, and how the candidates of one task share a row.
+
+Shape legend: B rows, T row length, N trained tokens of the batch, V vocabulary, C candidates of the batch.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from swefuse.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One trained trajectory.
+
+    ``ids``: the row. ``positions``: where trained tokens stand. ``allowed``: for each of them the token ids that were open there,
+    empty where all were. Raises DataError when nothing is trained, since such a row would only dilute a mean.
+    """
+
+    ids: tuple[int, ...]
+    positions: tuple[int, ...]
+    allowed: tuple[tuple[int, ...], ...]
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.positions:
+            raise DataError(f"trajectory {self.name or '(unnamed)'} has no trained token")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The candidates of one task: a shared prompt, each candidate's ids and, per token, the ids that were open."""
+
+    prompt: tuple[int, ...]
+    candidates: tuple[tuple[int, ...], ...]
+    allowed: tuple[tuple[tuple[int, ...], ...], ...]
+
+
+def open_tokens(messages: Sequence[Sequence[int]], chosen: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """For each token of ``chosen`` the different next tokens of those messages that agree with it so far, sorted."""
+    still = [message for message in messages if len(message) > 0]
+    found = []
+    for place, token in enumerate(chosen):
+        found.append(tuple(sorted({message[place] for message in still})))
+        still = [message for message in still if message[place] == token and len(message) > place + 1]
+    return tuple(found)
+
+
+class SftBatch(NamedTuple):
+    """``ids``, ``mask`` [B, T]; ``row``, ``column`` [N] of the logits that predict the trained tokens ``targets`` [N]; ``allowed`` [N, V]."""
+
+    ids: Tensor
+    mask: Tensor
+    row: Tensor
+    column: Tensor
+    targets: Tensor
+    allowed: Tensor
+
+
+def allowed_mask(allowed: Sequence[Sequence[int]], vocabulary: int) -> Tensor:
+    """Boolean [N, V]; a row stays all False where every token is allowed."""
+    mask = torch.zeros(len(allowed), vocabulary, dtype=torch.bool)
+    rows = [number for number, ids in enumerate(allowed) for _ in ids]
+    mask[rows, [token for ids in allowed for token in ids]] = True
+    return mask
+
+
+def collate(examples: Sequence[Example], vocabulary: int, pad: int) -> SftBatch:
+    """Right-padded batch. The mask goes by length, never by the pad's id, so a pad id inside a row keeps its place."""
+    longest = max(len(example.ids) for example in examples)
+    ids = torch.full((len(examples), longest), pad, dtype=torch.long)
+    mask = torch.zeros(len(examples), longest, dtype=torch.long)
+    rows: list[int] = []
+    columns: list[int] = []
+    for number, example in enumerate(examples):
+        ids[number, : len(example.ids)] = torch.tensor(example.ids)
+        mask[number, : len(example.ids)] = 1
+        rows += [number] * len(example.positions)
+        columns += [position - 1 for position in example.positions]
+    row, column = torch.tensor(rows), torch.tensor(columns)
+    allowed = allowed_mask([ids_ for example in examples for ids_ in example.allowed], vocabulary)
+    return SftBatch(ids, mask, row, column, ids[row, column + 1], allowed)
+
+
+class PackedBatch(NamedTuple):
+    """Candidates of B tasks, one row a task. ``mask`` [B, 1, T, T] is additive; ``candidate`` [N] counts over the batch (C in all).
+
+    ``last_row``, ``last_column`` [C]: where each candidate's last token stands.
+    """
+
+    ids: Tensor
+    positions: Tensor
+    mask: Tensor
+    row: Tensor
+    column: Tensor
+    targets: Tensor
+    allowed: Tensor
+    candidate: Tensor
+    last_row: Tensor
+    last_column: Tensor
+
+
+def pack(groups: Sequence[Group], vocabulary: int, pad: int) -> PackedBatch:
+    """Shared prompt, then the candidates side by side: each sees the prompt and itself, and its positions go on from the prompt."""
+    longest = max(len(g.prompt) + sum(map(len, g.candidates)) for g in groups)
+    ids = torch.full((len(groups), longest), pad, dtype=torch.long)
+    positions = torch.zeros(len(groups), longest, dtype=torch.long)
+    seen = torch.eye(longest, dtype=torch.bool).repeat(len(groups), 1, 1)  # a padded query sees itself: no row of -inf
+    rows: list[int] = []
+    columns: list[int] = []
+    owners: list[int] = []
+    last: list[tuple[int, int]] = []
+    for number, group in enumerate(groups):
+        start = len(group.prompt)
+        ids[number, :start] = torch.tensor(group.prompt)
+        positions[number, :start] = torch.arange(start)
+        seen[number, :start, :start] |= torch.ones(start, start, dtype=torch.bool).tril()
+        at = start
+        for candidate in group.candidates:
+            size = len(candidate)
+            ids[number, at : at + size] = torch.tensor(candidate)
+            positions[number, at : at + size] = torch.arange(start, start + size)
+            seen[number, at : at + size, :start] = True
+            seen[number, at : at + size, at : at + size] |= torch.ones(size, size, dtype=torch.bool).tril()
+            rows += [number] * size
+            columns += [start - 1, *range(at, at + size - 1)]
+            owners += [len(last)] * size
+            last.append((number, at + size - 1))
+            at += size
+    targets = torch.tensor([token for g in groups for candidate in g.candidates for token in candidate])
+    allowed = allowed_mask([open_ids for g in groups for candidate in g.allowed for open_ids in candidate], vocabulary)
+    mask = torch.zeros(seen.shape).masked_fill(~seen, torch.finfo(torch.float32).min)[:, None]
+    ends = torch.tensor(last)
+    return PackedBatch(
+        ids, positions, mask, torch.tensor(rows), torch.tensor(columns), targets, allowed, torch.tensor(owners), ends[:, 0], ends[:, 1]
+    )
+
+
+def bucketed(lengths: Sequence[int], size: int, seed: int) -> Iterator[list[int]]:
+    """Batches of positions, for ever: shuffled, then grouped by like length within windows of 16 batches, whole batches only.
+
+    The same seed gives the same batches. Raises DataError when there are fewer items than one batch holds.
+    """
+    if len(lengths) < size:
+        raise DataError(f"{len(lengths)} examples do not fill one batch of {size}; lower the batch size or add data")
+    epoch = 0
+    while True:
+        rng = random.Random(f"{seed}-{epoch}")
+        order = list(range(len(lengths)))
+        rng.shuffle(order)
+        batches = []
+        for at in range(0, len(order), size * 16):
+            window = sorted(order[at : at + size * 16], key=lambda number: lengths[number])
+            batches += [window[k : k + size] for k in range(0, len(window) - size + 1, size)]
+        rng.shuffle(batches)
+        yield from batches
+        epoch += 1

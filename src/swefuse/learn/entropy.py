@@ -1,0 +1,114 @@
+"""How much each pair may teach: weights from the value model's verdict, its entropy, and what the verifier recorded.
+
+``P = (p_A, p_B, p_tie)``; ``h = H(P) / ln 3`` lies in [0, 1]. Weights are plain numbers made from a lagged value model, so no gradient
+can flow through them. What the modes can and cannot see is told in docs/algorithm.md section 4.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Probabilities = tuple[float, float, float]
+Mode = Literal["off", "soft", "hard", "posterior", "recorded", "random"]
+MODES: tuple[Mode, ...] = ("off", "soft", "hard", "posterior", "recorded", "random")
+LABELS = ("A", "B", "tie")
+
+
+def verdict_probabilities(q_a: float, q_b: float) -> Probabilities:
+    """The verdict on two candidates that pass with probabilities ``q_a``, ``q_b``, independently: swap-consistent by construction."""
+    a, b = q_a * (1 - q_b), q_b * (1 - q_a)
+    return a, b, 1.0 - a - b
+
+
+def normalised_entropy(p: Sequence[float]) -> float:
+    """``H(p) / ln 3``: 0 for a sure verdict, 1 for an even one."""
+    return max(0.0, -sum(x * math.log(x) for x in p if x > 0)) / math.log(3)
+
+
+def posterior_pass(q: float, recorded: bool, false_pass: float, false_fail: float) -> float:
+    """Probability that a candidate truly passes, given what the verifier recorded under the noise link (algorithm.md section 3)."""
+    said = q * (1 - false_fail) + (1 - q) * false_pass
+    if recorded:
+        return q * (1 - false_fail) / said if said > 0 else 0.0
+    return q * false_fail / (1 - said) if said < 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Weigher:
+    """Turns verdicts into pair weights.
+
+    ``lam``: strength of ``soft`` and ``posterior`` on ``h`` (0 is off, it acts at 1 to 5). ``tau``: ``hard`` keeps ``h < tau``.
+    ``false_pass``, ``false_fail``: the verifier's noise as fitted. ``normalise``: scale to mean 1 over the batch.
+    """
+
+    mode: Mode = "soft"
+    lam: float = 2.0
+    tau: float = 0.8
+    false_pass: float = 0.0
+    false_fail: float = 0.0
+    normalise: bool = True
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"weight mode {self.mode!r} is none of {', '.join(MODES)}")
+        if self.lam < 0 or not 0 <= self.tau <= 1:
+            raise ValueError(f"lam must not be negative and tau must lie in [0, 1]; they are {self.lam} and {self.tau}")
+
+    def raw(self, q: tuple[float, float], recorded: tuple[bool, bool], label: str) -> float:
+        """The weight of one pair before normalisation; ``random`` is shuffled later and starts from ``soft``."""
+        prior = verdict_probabilities(*q)
+        if self.mode == "off":
+            return 1.0
+        if self.mode == "hard":
+            return float(normalised_entropy(prior) < self.tau)
+        if self.mode == "recorded":
+            return prior[LABELS.index(label)]
+        if self.mode == "posterior":
+            prior = self.posterior(q, recorded)
+        return math.exp(-self.lam * normalised_entropy(prior))
+
+    def posterior(self, q: tuple[float, float], recorded: tuple[bool, bool]) -> Probabilities:
+        """The verdict given what was recorded for both candidates."""
+        a, b = (posterior_pass(x, r, self.false_pass, self.false_fail) for x, r in zip(q, recorded, strict=True))
+        return verdict_probabilities(a, b)
+
+    def weights(self, rows: Sequence[tuple[tuple[float, float], tuple[bool, bool], str]], seed: int = 0) -> list[float]:
+        """Weights of a batch of pairs (pass probabilities, recorded passes, label); mean 1 when normalised and any is above 0."""
+        found = [self.raw(*row) for row in rows]
+        if self.mode == "random":
+            random.Random(seed).shuffle(found)
+        mean = sum(found) / len(found) if found else 0.0
+        return [w / mean for w in found] if self.normalise and mean > 0 else found
+
+
+def effective_size(weights: Sequence[float]) -> float:
+    """Effective sample size ``(Σw)² / Σw²`` (Kish 1965): how many equal pairs these weights amount to."""
+    squares = sum(w * w for w in weights)
+    return sum(weights) ** 2 / squares if squares > 0 else 0.0
+
+
+@dataclass
+class EntropyAlarm:
+    """Rings when the batch mean of ``h`` jumps above its running mean by ``k`` standard deviations, after ``patience`` rounds."""
+
+    k: float = 3.0
+    patience: int = 5
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    def update(self, h: float) -> bool:
+        """Take in one round's mean (Welford's update); True if it is an outlier, which then does not enter the statistics."""
+        if self.count >= self.patience:
+            deviation = math.sqrt(self.squares / (self.count - 1))
+            if h > self.mean + self.k * max(deviation, 0.01):
+                return True
+        self.count += 1
+        delta = h - self.mean
+        self.mean += delta / self.count
+        self.squares += delta * (h - self.mean)
+        return False

@@ -1,0 +1,59 @@
+"""From gated trajectories to training examples. Runs in worker processes: listing and encoding every open edit is the slow part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from swefuse.collect import protocol
+from swefuse.learn.batch import Example, open_tokens
+from swefuse.learn.tokens import Codec, codec_for
+from swefuse.policy.base import Choice
+from swefuse.records import Task, Trajectory
+from swefuse.scale.executor import Executor
+
+Progress = Callable[[int, int], None]
+_codec: Codec | None = None
+
+
+def init_codec(folder: Path) -> None:
+    """Give this process the codec of a model folder; use it as an executor's initializer."""
+    global _codec
+    from transformers import AutoTokenizer
+
+    _codec = codec_for(AutoTokenizer.from_pretrained(str(folder)))
+
+
+def make_example(codec: Codec, task: Task, trajectory: Trajectory) -> Example:
+    """The row of a trajectory with what is trained in it: every token that the agent wrote in a step that is kept.
+
+    Where several messages were open, the ids that were open at each token come along. Raises DataError when nothing is trained.
+    """
+    row = codec.row(task, trajectory.steps)
+    positions: list[int] = []
+    allowed: list[tuple[int, ...]] = []
+    for number, (step, (start, end)) in enumerate(zip(trajectory.steps, row.spans, strict=True)):
+        if not step.keep or step.action is None:
+            continue
+        ids = row.ids[start:end]
+        positions += range(start, end)
+        choices = protocol.choices(task, task.files, trajectory.steps[:number]) if step.action.name == "edit" else ()
+        if Choice(step.thought, step.action) in choices:
+            allowed += open_tokens(codec.messages(task, choices), ids)
+        else:
+            allowed += [()] * len(ids)
+    return Example(row.ids, tuple(positions), tuple(allowed), trajectory.id)
+
+
+def _one(item: tuple[Task, Trajectory]) -> Example:
+    assert _codec is not None, "init_codec has not run in this process"
+    return make_example(_codec, *item)
+
+
+def make_examples(items: Sequence[tuple[Task, Trajectory]], executor: Executor, progress: Progress = lambda done, total: None) -> list[Example]:
+    """Examples in the order of the items; the executor's processes must have been started with ``init_codec``."""
+    found: list[Example] = []
+    for example in executor.map(_one, items):
+        found.append(example)
+        progress(len(found), len(items))
+    return found

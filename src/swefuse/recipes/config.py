@@ -1,0 +1,46 @@
+"""Settings of the quickstart: one nested model, with a full and a smoke budget."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from swefuse.learn.rlvr import RlvrSettings
+from swefuse.learn.sft import SftSettings
+from swefuse.tasks.build import TasksConfig
+
+SMOKE: dict[str, dict[str, Any]] = {
+    "tasks": {
+        "train_tasks": 160, "heldout_tasks": 12, "composed_functions": 60, "unseen_functions": 20, "recombined_functions": 12,
+        "agreement_sample": 2,
+    },
+    "sft": {"steps": 12, "batch": 8, "warmup": 4},
+    "rlvr": {"rounds": 3, "tasks": 8, "warmup": 1, "micro_batch": 8},
+}  # fmt: skip
+
+
+class QuickstartConfig(BaseModel):
+    """Everything that the quickstart can be told. ``budget`` sets defaults; a setting that is given wins over them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    budget: Literal["full", "smoke"] = Field("full", description="full: the real run; smoke: every stage, briefly")
+    seed: int = Field(0, ge=0, description="seed of data, weights and draws; same seed, same figures")
+    seeds: int = Field(1, ge=1, description="how many seeds are run, counting up from seed")
+    base: str = Field("nano", description="model that is trained: nano, smollm2, or a folder or hub id")
+    workers: int = Field(2, ge=1, description="verifier processes")
+    threads: int = Field(2, ge=1, description="threads of the trainer")
+    eval_samples: int = Field(8, ge=4, description="sampled episodes a held-out task")
+    rl_share: float = Field(0.25, gt=0, lt=1, description="share of the train tasks kept for stage 2 and its control")
+    tasks: TasksConfig = Field(default_factory=TasksConfig, description="task building")
+    sft: SftSettings = Field(default_factory=SftSettings, description="stage 1")
+    rlvr: RlvrSettings = Field(default_factory=RlvrSettings, description="stage 2")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _budget(cls, data: Any) -> Any:
+        """Put the smoke budget under what was given."""
+        if not isinstance(data, dict) or data.get("budget") != "smoke":
+            return data
+        return {**data, **{part: {**small, **data.get(part, {})} for part, small in SMOKE.items()}}

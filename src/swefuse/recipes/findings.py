@@ -1,0 +1,63 @@
+"""What a run showed, in words that follow from the figures alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from swefuse.evaluate.report_model import SPLITS, ReportModel
+from swefuse.learn.rlvr import RlvrSettings
+
+
+def findings(report: ReportModel, value: dict[str, dict[str, Any]], rounds: Sequence[dict[str, Any]], settings: RlvrSettings) -> list[str]:
+    """Sentences for the top of the page, the most important first."""
+    found = [sentence for split in SPLITS for sentence in _split(report, split)]
+    return [*found, _value(value), _weights(value, rounds, settings), *_infra(report)]
+
+
+def _split(report: ReportModel, split: str) -> list[str]:
+    scores = report.results[split]
+    if scores["sft"].sampled is None or scores["rlvr"].sampled is None:
+        return []
+    parts = [f"{split} ({scores['sft'].n} tasks): sampled pass@1 is {scores['sft'].sampled:.2f} after SFT and {scores['rlvr'].sampled:.2f} after RLVR"]
+    for pair, other in (("rlvr-sft", "SFT"), ("rlvr-control", "the control with the same compute")):
+        change = report.differences[split][pair].sampled
+        if change is None:
+            continue
+        mean, low, high = change
+        word = "above" if low > 0 else "below" if high < 0 else "within noise of"
+        parts.append(f"RLVR is {word} {other} ({mean:+.3f}, 95 % interval {low:+.3f} to {high:+.3f})")
+    ceiling = [f"{name} {getattr(scores['rlvr'], key):.2f} (SFT {getattr(scores['sft'], key):.2f})" for key, name in (("greedy", "greedy"), ("pass4", "pass@4"))
+               if getattr(scores["rlvr"], key) is not None and getattr(scores["sft"], key) is not None]  # fmt: skip
+    return ["; ".join(parts) + f". After RLVR: {', '.join(ceiling)}."]
+
+
+def _value(value: dict[str, dict[str, Any]]) -> str:
+    head, platt = value["head"], value["platt"]
+    beats = head["three_way"] > head["majority"]
+    return (
+        f"The value model is right on {head['three_way']:.2f} of {head['n']} held-out pairs and on {head['decisive']:.2f} of those with a winner; "
+        f"the majority class gives {head['majority']:.2f}, a four-number Platt fit {platt['three_way']:.2f} and {platt['decisive']:.2f}. "
+        + ("It knows more than the majority class." if beats else "It does not beat the majority class.")
+    )
+
+
+def _weights(value: dict[str, dict[str, Any]], rounds: Sequence[dict[str, Any]], settings: RlvrSettings) -> str:
+    if settings.weights == "off":
+        return "Entropy weights were off in this run."
+    acting = [row["effective_share"] for row in rounds if row.get("weights_on")]
+    if not acting:
+        return "Entropy weights never acted: the run ended within the warm-up rounds."
+    share = sum(acting) / len(acting)
+    text = f"Entropy weights ({settings.weights}) left pairs worth {share:.0%} of their number in effect. "
+    if value["head"]["three_way"] <= value["head"]["majority"]:
+        return text + "They cannot have helped by knowledge, since the value model behind them does not beat the majority class."
+    return text + (
+        "They can have helped by dwelling on pairs of which the value model is sure, but verdicts here are exact, so there was no label noise to "
+        "filter, and one run without a weights-off arm cannot tell their share in the gain."
+    )
+
+
+def _infra(report: ReportModel) -> list[str]:
+    lost = report.counts.get("ungraded_episodes", 0)
+    return [f"{lost} episodes could not be graded and count for nobody."] if lost else []

@@ -1,0 +1,101 @@
+"""The whole path in one command: tasks, proof, trajectories, gate, SFT, RLVR and its control, evaluation, report.
+
+Every step writes into the run's folder and is then marked in ``state.json``; ``resume`` goes on after the last finished one and ends with
+the same figures, since each step reads only files and seeds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from swefuse import config as config_files
+from swefuse.errors import ConfigError, DataError
+from swefuse.recipes.config import QuickstartConfig
+from swefuse.recipes.steps import STEPS, Run
+from swefuse.recipes.summary import summarise_seeds
+
+Progress = Callable[[int, int], None]
+Bars = Callable[[str], AbstractContextManager[Progress]]
+
+__all__ = ["QuickstartConfig", "run"]
+
+
+def no_bars(title: str) -> AbstractContextManager[Progress]:
+    """Progress that nobody sees."""
+    return nullcontext(lambda done, total: None)
+
+
+def run(config: QuickstartConfig, out: Path, resume: bool = False, bars: Bars = no_bars) -> Path:
+    """Run everything for every seed; returns the folder whose ``report.html`` tells the story (that of the first seed).
+
+    Raises ConfigError when ``out`` holds another run, or one with other settings, and DataError when its state is damaged.
+    """
+    folders = []
+    for seed in range(config.seed, config.seed + config.seeds):
+        folder = out if config.seeds == 1 else out / f"seed-{seed}"
+        one = config.model_copy(update={
+            "seed": seed, "seeds": 1,
+            "tasks": config.tasks.model_copy(update={"seed": seed, "workers": config.workers}),
+            "sft": config.sft.model_copy(update={"seed": seed}),
+            "rlvr": config.rlvr.model_copy(update={"seed": seed}),
+        })  # fmt: skip
+        _run_seed(one, folder, resume, bars)
+        folders.append(folder)
+    if config.seeds > 1:
+        summarise_seeds(folders, out)
+    return folders[0]
+
+
+def _run_seed(config: QuickstartConfig, out: Path, resume: bool, bars: Bars) -> None:
+    state = _open(config, out, resume)
+    work = Run(config, out)
+    try:
+        for name, step in STEPS.items():
+            if name in state["done"]:
+                continue
+            started = time.monotonic()
+            with bars(name) as progress:
+                step(work, progress)
+            state["done"][name] = round(time.monotonic() - started, 2)
+            state["peak_rss_mb"] = max(state["peak_rss_mb"], peak_rss_mb())
+            _write_state(out, state)
+    finally:
+        work.close()
+
+
+def _open(config: QuickstartConfig, out: Path, resume: bool) -> dict[str, Any]:
+    text = config_files.dump(config)
+    file = out / "config.toml"
+    if file.exists() and not resume:
+        raise ConfigError(f"{out} holds a run already; give another folder, or --resume to go on with this one")
+    if file.exists() and file.read_text(encoding="utf-8") != text:
+        raise ConfigError(f"{out} was started with other settings ({file}); resume with the same ones or give another folder")
+    out.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    state = out / "state.json"
+    if not state.exists():
+        return {"done": {}, "peak_rss_mb": 0.0}
+    try:
+        found: dict[str, Any] = json.loads(state.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise DataError(f"{state} is damaged ({error}); delete it to run every step again") from error
+    return found
+
+
+def _write_state(out: Path, state: dict[str, Any]) -> None:
+    partial = out / ".state.json.partial"
+    partial.write_text(json.dumps(state, indent=1), encoding="utf-8")
+    os.replace(partial, out / "state.json")
+
+
+def peak_rss_mb() -> float:
+    """Most memory in MB that this process has held, plus the most that one of its ended children has."""
+    own, child = (resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return round(own + child, 1)
