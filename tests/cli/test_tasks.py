@@ -44,3 +44,10 @@ def test_a_field_that_is_wrong_is_named(folder: Path, task: Task, capsys: Captur
     assert main(["tasks", "show", str(folder)]) == 2
     said = capsys.readouterr().err
     assert "tasks.jsonl:1" in said and said.count("\n") == 1
+
+
+def test_text_of_a_task_cannot_drive_the_terminal(folder: Path, task: Task, capsys: Capture) -> None:
+    hostile = task.model_copy(update={"instruction": "Repair\x1b[2J\x9b1m this\tnow"})
+    (folder / "tasks.jsonl").write_text(hostile.model_dump_json() + "\n", encoding="utf-8")
+    assert main(["tasks", "show", str(folder), task.id]) == 0
+    assert "Repair\\x1b[2J\\x9b1m this\tnow" in capsys.readouterr().out

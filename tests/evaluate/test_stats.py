@@ -110,6 +110,7 @@ def test_calibration_error_by_hand() -> None:
     # bin [0.2, 0.3): |1 - 0.4| over its two; bin [0.9, 1]: |1 - 1.9| over its two
     assert calibration_error([0.2, 0.2, 0.9, 1.0], [True, False, True, False]) == pytest.approx((0.6 + 0.9) / 4)
     assert calibration_error([0.0, 1.0], [False, True]) == 0.0
+    assert calibration_error([0.85, 0.95], [True, False]) == pytest.approx((0.15 + 0.95) / 2)
     assert calibration_error([1.0, 0.0], [False, True]) == 1.0
     assert calibration_error([0.5] * 4, [True, False] * 2) == 0.0
     assert calibration_error([0.1, 0.9], [True, False], bins=1) == 0.0  # opposite errors meet in one bin

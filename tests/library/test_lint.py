@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,14 +39,14 @@ def test_syntax_errors_are_left_to_others() -> None:
     assert lint([("a.py", "def f(:\n"), ("b.py", "\0\ud800")]) == [{}, {}]
 
 
-def test_the_users_settings_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_settings_and_folder_do_not_matter(tmp_path: Path) -> None:
     (tmp_path / "ruff.py").write_text("raise SystemExit('imported from the current folder')")
     (tmp_path / "ruff").mkdir()
-    (tmp_path / "ruff" / "ruff.toml").write_text('lint.ignore = ["F401"]\n')
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("RUFF_OUTPUT_FILE", str(tmp_path / "elsewhere.json"))
-    assert lint([("a.py", "import os\n")])[0].total() == 1
+    (tmp_path / "ruff" / "ruff.toml").write_text('[lint.per-file-ignores]\n"*" = ["F401"]\n')
+    code = "from swefuse.library.lint import lint; raise SystemExit(lint([('a.py', 'import os')])[0].total())"
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "RUFF_OUTPUT_FILE": str(tmp_path / "elsewhere.json")}
+    done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, env=environment, check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (1, b"")  # one finding
 
 
 def test_a_ruff_that_fails_is_our_fault_not_the_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

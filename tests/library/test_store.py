@@ -18,6 +18,7 @@ from library_samples import entries
 
 from swefuse.errors import DataError, InfraError
 from swefuse.library import Entry, Filter, Library
+from swefuse.library.connection import create
 from swefuse.records import Provenance
 from swefuse.scale import ProcessExecutor
 
@@ -92,7 +93,8 @@ def test_queries_counts_and_statistics_agree(library: Library) -> None:
     assert stats.by["operator"] == {"guard": (4, 0), "return": (0, 2)}
     assert stats.by["kind"] == {"bugfix": (4, 2)}
     (refused,) = library.query(Filter(refused_by="verdict", source="real"))
-    assert (refused.accepted, refused.reasons, refused.steps) == (False, ("verdict: the verdict is FAILED",), 5)
+    assert refused.accepted is False
+    assert (refused.reasons, refused.steps) == (("verdict: the verdict is FAILED",), 5)
     assert plain(library, "SELECT text FROM reason JOIN entry USING (seq) WHERE split = 'unseen'") == [
         ("verdict: the verdict is FAILED",)
     ]
@@ -141,28 +143,36 @@ for batch in range(10**9):
 NEVER = 10**9
 
 
-@pytest.mark.parametrize("ticks", [0, 10, 60, 150, 222, 301, NEVER])
-def test_a_writer_killed_at_any_moment_leaves_whole_batches(tmp_path: Path, ticks: int) -> None:
+def test_writers_killed_at_any_moment_leave_whole_batches(tmp_path: Path) -> None:
     """SQLite calls ``tick`` while it works, so that most deaths lie in the middle of a transaction; the last comes from outside."""
     path = tmp_path / "l.db"
-    acknowledged: dict[str, list[int]] = {}
-    for life in "ab":
-        command = [sys.executable, "-c", WRITER, str(path), life, str(ticks)]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    for life, ticks in enumerate([0, 10, 60, 150, 222, 301, NEVER]):
+        command = [sys.executable, "-c", WRITER, str(path), str(life), str(ticks)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as writer:
             assert writer.stdout is not None
             lines = [writer.stdout.readline() for _ in range(3)] if ticks == NEVER else []
             if ticks == NEVER:
                 os.kill(writer.pid, signal.SIGKILL)
-            acknowledged[life] = [int(line) for line in [*lines, *writer.stdout] if line.endswith("\n")]
+            acknowledged = {int(line) for line in [*lines, *writer.stdout] if line.endswith("\n")}
         assert writer.returncode == -signal.SIGKILL
-    with Library(path) as library:
-        ids = [summary.trajectory_id.split("-") for summary in library.query()]
-        assert library.verify() == []
-    for life, batches in acknowledged.items():
-        stored = [int(batch) for which, batch, _ in ids if which == life]
-        assert set(batches) <= set(stored)  # what was acknowledged is there
+        with Library(path) as library:
+            ids = [summary.trajectory_id.split("-") for summary in library.query()]
+            assert library.verify() == []
+        stored = [int(batch) for which, batch, _ in ids if which == str(life)]
+        assert acknowledged <= set(stored)  # what was acknowledged is there
         assert all(stored.count(batch) == 20 for batch in set(stored))  # and every batch is whole
+
+
+def test_a_new_library_does_not_inherit_from_a_deleted_one(tmp_path: Path) -> None:
+    path = tmp_path / "l.db"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    subprocess.run([sys.executable, "-c", WRITER, str(path), "0", "222"], stdout=subprocess.DEVNULL, env=environment, check=False)
+    path.unlink()
+    assert (tmp_path / "l.db-wal").stat().st_size > 0  # its last transactions
+    with Library(path, create=True) as library:
+        assert (library.count(), library.verify()) == (0, [])
+        assert library.add_many(entries(["a"])) == 1
 
 
 def write_some(job: tuple[Path, int]) -> int:
@@ -182,13 +192,22 @@ def test_many_processes_create_and_write_one_library(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["l.db"]  # no file of the creation is left
 
 
+def test_who_is_late_in_creating_finds_what_is_there(library: Library) -> None:
+    library.add_many(entries(["a"]))
+    before = library.path.stat().st_ino
+    create(library.path)
+    assert (library.path.stat().st_ino, library.count()) == (before, 1)
+    assert [each.name for each in library.path.parent.iterdir() if each.name.startswith(".")] == []
+
+
 def test_it_pickles_and_crosses_a_fork_with_a_connection_of_its_own(library: Library) -> None:
     library.add_many(entries(["a"]))
     assert pickle.loads(pickle.dumps(library)).get("a") == library.get("a")
+    mine = library._db()
     child = os.fork()
     if child == 0:
         try:
-            os._exit(0 if library.add_many(entries(["b"])) == 1 else 1)
+            os._exit(0 if library.add_many(entries(["b"])) == 1 and library._db() is not mine else 1)
         finally:
             os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
@@ -216,6 +235,16 @@ def test_a_bad_entry_takes_its_whole_batch_along(library: Library) -> None:
     with pytest.raises(DataError, match="trajectory b of task"):
         library.add_many([good, bad])
     assert library.count() == 0
+
+
+def test_a_failure_in_the_middle_is_rolled_back(library: Library) -> None:
+    refuse = "CREATE TRIGGER no BEFORE INSERT ON entry WHEN NEW.trajectory_id = 'b' BEGIN SELECT RAISE(ABORT, 'no b'); END"
+    plain(library, refuse)
+    with pytest.raises(sqlite3.IntegrityError, match="no b"):
+        library.add_many(entries(["a", "b"]))
+    plain(library, "DROP TRIGGER no")  # needs the lock that the failed batch held
+    assert library.count() == 0
+    assert library.add_many(entries(["a", "b"])) == 2
 
 
 def test_a_writer_that_waits_in_vain_is_told_so(library: Library) -> None:
@@ -281,7 +310,7 @@ def test_other_files_are_refused_with_a_remedy_and_left_as_they_are(tmp_path: Pa
             Library(path, create=path.exists())
         assert not path.is_file() or path.read_bytes() == before
     assert not (tmp_path / "nowhere.db").exists()
-    with pytest.raises(InfraError, match="does its folder exist"):
+    with pytest.raises(DataError, match=r"there is no folder .*; make it first"):
         Library(tmp_path / "no" / "folder.db", create=True)
 
 

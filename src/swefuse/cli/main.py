@@ -7,6 +7,7 @@ Exit codes: 0 done · 1 ran, but what was asked for does not hold · 2 the calle
 from __future__ import annotations
 
 import errno
+import io
 import sys
 from collections.abc import Sequence
 from typing import Annotated, NoReturn
@@ -15,7 +16,7 @@ import typer
 
 from swefuse import __version__
 from swefuse.cli import collect, crash, doctor, evaluate, library, quickstart, tasks, train
-from swefuse.cli.common import example
+from swefuse.cli.common import example, plain
 from swefuse.errors import SweFuseError, UserError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -50,6 +51,8 @@ def _root(version: Annotated[bool, typer.Option("--version", callback=_print_ver
 
 def run() -> NoReturn:
     """Entry point of the ``swefuse`` program."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # text from a model may hold what no encoding can
     sys.exit(main(sys.argv[1:]))
 
 
@@ -62,7 +65,7 @@ def main(arguments: Sequence[str], program: typer.Typer = app) -> int:
             _say("interrupted; where a stage can go on, --resume continues from its last finished step")
         return leaving.code if isinstance(leaving.code, int) else 0
     except UserError as error:
-        _say(f"error: {error}")
+        _say(f"error: {' '.join(str(error).split())}")
         return 2
     except Exception as error:  # noqa: BLE001 - whatever it is, the user gets a line and a bundle
         return _fault(error, arguments)
@@ -85,4 +88,4 @@ def _fault(error: Exception, arguments: Sequence[str]) -> int:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr)
+    print(plain(line), file=sys.stderr)

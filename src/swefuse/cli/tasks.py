@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swefuse.cli.common import ConfigOption, JsonOption, OutOption, SetOption, example, extras, group, prepare, print_json
+from swefuse.cli.common import ConfigOption, JsonOption, OutOption, SetOption, example, extras, group, prepare, print_json, say
 from swefuse.cli.console import stage_progress
 from swefuse.errors import UserError, nearest
 from swefuse.records import Task
@@ -45,9 +45,9 @@ def show(
     elif task_id is None:
         for task in tasks:
             source = task.provenance
-            typer.echo(f"{task.id}  {task.kind:9} {task.split:11} {source.operator:12} {source.source}:{source.function}")
+            say(f"{task.id}  {task.kind:9} {task.split:11} {source.operator:12} {source.source}:{source.function}")
     else:
-        typer.echo(describe(tasks[0]))
+        say(describe(tasks[0]))
 
 
 def find(tasks: list[Task], start: str) -> Task:

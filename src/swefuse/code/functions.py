@@ -52,6 +52,11 @@ class Source:
             column = len(self.lines[line - 1].encode("utf-8")[:column].decode("utf-8", "ignore"))
         return self.starts[line - 1] + column
 
+    def indent(self, line: int) -> int:
+        """Width of the white space before the code of a 1-based line."""
+        text = self.lines[line - 1]
+        return len(text) - len(text.lstrip())
+
     def line_of(self, offset: int) -> int:
         """1-based line in which the character at ``offset`` stands."""
         return bisect.bisect_right(self.starts, offset)

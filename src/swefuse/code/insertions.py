@@ -1,4 +1,4 @@
-"""Statements that an edit may insert: guards at the start of a block, and small updates between statements.
+"""Edits that insert whole lines: guards at the places where guards stand, and small statements between statements.
 
 The same templates say which statements may be dropped as a bug: only those that a template brings back, so that the bug stays within
 reach. A ``raise`` is brought back without its message, since tests look at the class of an error.
@@ -7,92 +7,100 @@ reach. A ``raise`` is brought back without its message, since tests look at the 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from swefuse.code.scope import DICT, FLAG, LIST, NUMBER, SET, TEXT, TUPLE, UNKNOWN, coarse_types
+from swefuse.code.edit import Bug, Edit
+from swefuse.code.functions import body_statements, walk
+from swefuse.code.guards import conditions, exits
+from swefuse.code.shape import NOWHERE, Shape
+from swefuse.code.statements import first_values, updated_names, updates
 
-_EXITS = {
-    NUMBER: ("0", "-1"),
-    TEXT: ('""',),
-    LIST: ("[]",),
-    DICT: ("{}",),
-    SET: ("set()",),
-    FLAG: ("True", "False"),
-    TUPLE: (),
-    UNKNOWN: ("None", "0", "[]", '""', "False"),
-}
-_LIMITS = ("< 0", "<= 0", "== 0")
+_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_BINDING = (ast.Assign, ast.AugAssign, ast.AnnAssign)
 
 
-def _conditions(names: list[str], types: dict[str, str]) -> Iterator[str]:
-    for name in names:
-        kind = types.get(name, UNKNOWN)
-        if kind in (NUMBER, UNKNOWN):
-            yield from (f"{name} {limit}" for limit in _LIMITS)
-        if kind != NUMBER:
-            yield f"not {name}"
-    numbers = [name for name in names if types.get(name) == NUMBER]
-    for at, left in enumerate(numbers):
-        for right in numbers[at + 1 :]:
-            yield from (f"{left} {sign} {right}" for sign in (">", "<", "==", "<=", ">="))
+def insertions(shape: Shape) -> list[Edit]:
+    """Every insertion that applies, without duplicates."""
+    found: dict[Edit, None] = {}
+    for kind, line, column, text in _all(shape):
+        indent = " " * column
+        found[Edit(kind, line, 1, "", indent + text.replace("\n", f"\n{indent}"))] = None
+    return list(found)
 
 
-def _exits(names: list[str], types: dict[str, str], in_loop: bool) -> Iterator[str]:
-    returned = types.get("return", UNKNOWN)
-    if in_loop:
-        yield from ("continue", "break")
-        return
-    yield "raise ValueError"
-    yield from (f"return {value}" for value in _EXITS[returned])
-    yield from (f"return {name}" for name in names if returned != UNKNOWN and types.get(name) == returned)
+def _all(shape: Shape) -> Iterator[tuple[Bug, int, int, str]]:
+    updated, firsts = updated_names(shape), first_values(shape)
+    known_updates: dict[tuple[tuple[str, ...], bool], list[str]] = {}
+    for owner, block in blocks(shape):
+        in_loop, in_while = isinstance(owner, ast.For | ast.While), isinstance(owner, ast.While)
+        yield from _guards(shape, block, owner, exits(shape, in_loop))
+        last = block[-1]
+        places = [(statement.lineno, statement.col_offset) for statement in block]
+        if not isinstance(last, _LEAVING):
+            places.append(((last.end_lineno or last.lineno) + 1, last.col_offset))
+        for line, column in places:
+            known = shape.bound_before(line)
+            if (known, in_while) not in known_updates:
+                changing = [name for name in known if name in updated]
+                known_updates[known, in_while] = updates(known, changing, shape, in_while)
+            for text in known_updates[known, in_while]:
+                yield Bug.STATEMENT, line, column, text
+        for name, (first, values) in firsts.items():
+            if block[0].lineno <= first <= (last.end_lineno or last.lineno):
+                for line, column in places:
+                    if line <= first:
+                        yield from ((Bug.STATEMENT, line, column, f"{name} = {value}") for value in values)
 
 
-def _loop_names(node: ast.FunctionDef) -> set[str]:
-    loops = [child for child in ast.walk(node) if isinstance(child, ast.For)]
-    return {name.id for loop in loops for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
+def _guards(shape: Shape, block: Sequence[ast.stmt], owner: ast.AST, leaves: list[str]) -> Iterator[tuple[Bug, int, int, str]]:
+    """Guards at the start of a block and behind each guard that stands there, and behind a statement that binds what they test."""
+    known = shape.bound_before(block[0].lineno)
+    tested = _moving(owner, known)
+    leading = True
+    for at, statement in enumerate([*block, None]):
+        before = block[at - 1] if at else None
+        if leading and statement:
+            texts = conditions(tested, tested if owner is not shape.node else known, shape.guessed)
+        elif isinstance(before, _BINDING) and statement:
+            targets = before.targets if isinstance(before, ast.Assign) else [before.target]
+            bound = {name.id for target in targets for name in walk(target) if isinstance(name, ast.Name)}
+            texts = conditions([name for name in shape.names if name in bound], (), shape.guessed)
+        else:
+            texts = iter(())
+        for text in texts:
+            for leave in leaves:
+                assert statement is not None
+                yield Bug.GUARD, statement.lineno, statement.col_offset, f"if {text}:\n    {leave}"
+        leading = leading and is_guard(statement)
 
 
-def guard_templates(node: ast.FunctionDef, names: list[str], in_loop: bool) -> list[str]:
-    """Texts of guards for the start of a block, two lines each: over parameters, or in a loop over the names that change there."""
-    types = coarse_types(node)
-    moving = _loop_names(node)
-    tested = [name for name in names if name in moving] if in_loop else names
-    exits = list(_exits(names, types, in_loop))
-    return [f"if {condition}:\n    {leave}" for condition in _conditions(tested, types) for leave in exits]
+def _moving(owner: ast.AST, known: Sequence[str]) -> list[str]:
+    """The names that a guard at the start of a block may test: what changes from turn to turn in a loop, all that is bound elsewhere."""
+    if isinstance(owner, ast.For):
+        moving = {name.id for name in walk(owner.target) if isinstance(name, ast.Name)}
+        return [name for name in known if name in moving]
+    return list(known)
 
 
-def updated_names(node: ast.FunctionDef) -> set[str]:
-    """Names that a statement of the function assigns or changes in place; loop targets and plain parameters are left out."""
-    found: set[str] = set()
-    for child in ast.walk(node):
-        if isinstance(child, ast.Assign):
-            found.update(n.id for target in child.targets for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-        elif isinstance(child, ast.AugAssign | ast.AnnAssign) and isinstance(child.target, ast.Name):
-            found.add(child.target.id)
-    return found
+def is_guard(statement: ast.stmt | None) -> bool:
+    """Whether a statement is an ``if`` that does nothing but leave."""
+    return isinstance(statement, ast.If) and len(statement.body) == 1 and isinstance(statement.body[0], _LEAVING) and not statement.orelse
 
 
-def statement_templates(node: ast.FunctionDef, names: list[str]) -> list[str]:
-    """Texts of one-line updates over the names that are bound here."""
-    types = coarse_types(node)
-    changing = [name for name in names if name in updated_names(node)]
-    parameters = {arg.arg for arg in node.args.args}
-    found: list[str] = []
-    for name in changing:
-        kind = types.get(name, UNKNOWN)
-        others = [other for other in names if other != name]
-        if kind == NUMBER:
-            found += [f"{name} += 1", f"{name} -= 1"]
-            numbers = [other for other in others if types.get(other) in (NUMBER, UNKNOWN)]
-            found += [f"{name} {sign} {other}" for other in numbers for sign in ("+=", "=")]
-        elif kind == LIST:
-            found += [f"{name}.append({other})" for other in others if types.get(other) not in (LIST, DICT, SET) and other not in parameters]
-        elif kind == TEXT:
-            found += [f"{name} {sign} {other}" for other in others if types.get(other) in (TEXT, UNKNOWN) for sign in ("+=", "=")]
-        elif kind == SET:
-            found += [f"{name}.add({other})" for other in others if types.get(other) not in (LIST, DICT, SET) and other not in parameters]
-        elif kind == FLAG:
-            found += [f"{name} = True", f"{name} = False"]
-        elif kind == UNKNOWN:
-            found += [f"{name} = {other}" for other in others if types.get(other) not in (LIST, DICT, SET)]
-    return found
+def blocks(shape: Shape) -> Iterator[tuple[ast.AST, list[ast.stmt]]]:
+    """Every block of whole lines inside a function, docstring left out, behind the statement that it is the body of."""
+    candidates: list[tuple[ast.AST, list[ast.stmt]]] = [(shape.node, body_statements(shape.node))]
+    for child in shape.visited:
+        if child is not shape.node and isinstance(child, ast.stmt | ast.ExceptHandler):
+            candidates.append((child, getattr(child, "body", [])))
+            candidates += [(shape.source.tree, getattr(child, field, [])) for field in ("orelse", "finalbody")]
+    for owner, block in candidates:
+        if block and all(_starts_line(shape, statement) for statement in block):
+            yield owner, block
+
+
+def _starts_line(shape: Shape, statement: ast.stmt) -> bool:
+    """False for what follows a colon or semicolon on one line, and for an ``elif``."""
+    source = shape.source
+    at = source.span(statement).start
+    return not source.text[source.starts[statement.lineno - 1] : at].strip() and not source.text.startswith("elif", at)

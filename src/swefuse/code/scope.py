@@ -126,3 +126,45 @@ def coarse_types(node: ast.FunctionDef) -> dict[str, str]:
 def fits(left: str, right: str) -> bool:
     """Whether a value of one coarse type may stand where the other stands."""
     return left == right or UNKNOWN in (left, right)
+
+
+_USED_METHODS = {
+    "append": LIST, "extend": LIST, "insert": LIST, "sort": LIST, "reverse": LIST, "add": SET, "discard": SET, "get": DICT, "items": DICT,
+    "keys": DICT, "values": DICT, "setdefault": DICT, "split": TEXT, "strip": TEXT, "lower": TEXT, "upper": TEXT, "replace": TEXT,
+    "startswith": TEXT, "endswith": TEXT, "isdigit": TEXT, "isalpha": TEXT, "isupper": TEXT, "islower": TEXT, "swapcase": TEXT,
+}  # fmt: skip
+_TAKES_LISTS = frozenset({"len", "sorted", "sum", "any", "all", "enumerate", "reversed", "zip"})
+_COUNTING = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow)
+
+
+def of_uses(nodes: list[ast.AST], types: dict[str, str]) -> dict[str, str]:
+    """``types`` with guesses for unknown names from what is done with them; the first use that says something counts."""
+    found = dict(types)
+
+    def guess(node: ast.AST, kind: str) -> None:
+        if isinstance(node, ast.Name) and found.get(node.id, UNKNOWN) == UNKNOWN:
+            found[node.id] = kind
+
+    for node in nodes:
+        if isinstance(node, ast.Attribute):
+            guess(node.value, _USED_METHODS.get(node.attr, UNKNOWN))
+        elif isinstance(node, ast.AugAssign):
+            guess(node.target, of_expression(node.value, found) if isinstance(node.op, ast.Add) else NUMBER)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, _COUNTING) and of_expression(node.right, found) == NUMBER:
+            guess(node.left, NUMBER)
+        elif isinstance(node, ast.Compare) and of_expression(node.comparators[0], found) == NUMBER:
+            guess(node.left, NUMBER)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            if node.func.id == "range":
+                guess(node.args[-1], NUMBER)
+            elif node.func.id in _TAKES_LISTS:
+                guess(node.args[0], LIST)
+        elif isinstance(node, ast.For | ast.comprehension):
+            guess(node.iter, LIST)
+    return found
+
+
+def of_returns(values: set[ast.expr | None], types: dict[str, str]) -> str:
+    """Coarse type of what a function returns, when all returns whose type is known agree."""
+    kinds = {of_expression(value, types) for value in values if value is not None} - {UNKNOWN}
+    return kinds.pop() if len(kinds) == 1 else UNKNOWN

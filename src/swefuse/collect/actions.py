@@ -12,7 +12,8 @@
     old     := "\\n-" TEXT                        the lines of the replaced text
     new     := "\\n+" TEXT                        the lines of its replacement
 
-TEXT is anything without a line feed. An ``edit`` without ``-`` lines inserts before LINE, one without ``+`` lines deletes. Rendering and
+TEXT is anything without a line feed. An ``edit`` without ``-`` lines inserts before LINE, one without ``+`` lines deletes.
+Rendering and
 parsing are inverse to each other, and whatever does not follow the grammar to the letter is refused: nothing is guessed at, so a
 message either means exactly one thing or is UNPARSED.
 """

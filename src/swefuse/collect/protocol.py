@@ -1,7 +1,9 @@
 """Which messages are open to the agent in each state: the closed form of guidance for small models.
 
-A repair goes view -> test -> edit -> test -> submit. Everything but the edit is forced by what has happened so far; at the edit every
-edit of ``code.operators`` that applies in this state is open, each with its kind as the diagnosis. A model of a few million parameters
+A repair goes view -> test -> edit -> test -> submit. Everything but the edit is forced by what has happened so far; at the
+edit every
+edit of ``code.operators`` that applies in this state is open, each with its kind as the diagnosis. A model of a few million
+parameters
 cannot write code that it has never seen, but it can learn to choose.
 """
 

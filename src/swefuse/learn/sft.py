@@ -1,6 +1,7 @@
 """Stage 1: supervised fine-tuning on gated trajectories, with TRL's ``SFTTrainer`` on rows that we tokenised.
 
-What the agent wrote is trained, nothing else. Where the protocol left a choice, the loss is the cross-entropy among the messages that
+What the agent wrote is trained, nothing else. Where the protocol left a choice, the loss is the cross-entropy among the
+messages that
 were open there (the policy that will act), plus a share of the plain one, so that the model stays a language model. ``prompt_loss``
 adds a share of the observations for a model trained from scratch, which has yet to learn to read.
 """
@@ -8,7 +9,7 @@ adds a share of the observations for a model trained from scratch, which has yet
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +18,18 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 from torch.utils.data import SequentialSampler
-from transformers import TrainerCallback
-from trl import SFTConfig, SFTTrainer
+from transformers import PrinterCallback, TrainerCallback
+from trl.trainer.sft_config import SFTConfig
+from trl.trainer.sft_trainer import SFTTrainer
 
-from swefuse.errors import ConfigError
+from swefuse.errors import ConfigError, DataError
 from swefuse.learn.batch import Example, SftBatch, bucketed, collate
+from swefuse.learn.examples import init_codec, make_examples
 from swefuse.learn.losses import token_logprobs
+from swefuse.learn.model import load, output_layer, save, steady
+from swefuse.library.store import Library
 from swefuse.policy.local import autocast
+from swefuse.scale.executor import ProcessExecutor
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -38,7 +44,7 @@ class SftSettings(BaseModel):
 
     steps: int = Field(600, ge=1, description="optimizer steps")
     batch: int = Field(24, ge=1, description="trajectories a step")
-    micro_batch: int = Field(24, ge=1, description="trajectories a forward pass; divides batch")
+    micro_batch: int = Field(0, ge=0, description="trajectories a forward pass; divides batch, 0: the whole batch")
     lr: float = Field(2e-3, gt=0, description="peak learning rate")
     warmup: int = Field(40, ge=0, description="steps of linear warm-up")
     hold: float = Field(0.5, ge=0, le=1, description="share of the steps after warm-up at the peak, then linear to final_lr")
@@ -60,11 +66,13 @@ def learning_rate(step: int, settings: SftSettings) -> float:
     return settings.final_lr + (1 - settings.final_lr) * (1 - done) / max(1e-9, 1 - settings.hold)
 
 
-def sft_loss(model: PreTrainedModel, batch: SftBatch, settings: SftSettings, tokens: int, prompt_tokens: int) -> tuple[Tensor, Tensor]:
+def sft_loss(
+    model: PreTrainedModel, batch: SftBatch, settings: SftSettings, tokens: int, prompt_tokens: int
+) -> tuple[Tensor, Tensor]:
     """``(loss, sum of the choice loss)`` of one forward pass, divided by the numbers of tokens of the whole optimizer step."""
     with autocast(model):
         hidden = model.base_model(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state
-        head = model.get_output_embeddings()
+        head = output_layer(model)
         logits = head(hidden[batch.row, batch.column])
         chosen = token_logprobs(logits, batch.targets, batch.allowed)
         choice = batch.allowed.any(-1)
@@ -105,7 +113,8 @@ class _Trainer(SFTTrainer):
         self.choice_loss: list[float] = []
         super().__init__(**kwargs)
 
-    def _get_train_sampler(self, *_: Any, **__: Any) -> SequentialSampler[Any]:
+    def _get_train_sampler(self, *_: Any, **__: Any) -> SequentialSampler:
+        assert isinstance(self.train_dataset, Sized), "rows are counted, never streamed"
         return SequentialSampler(self.train_dataset)  # the dataset lies in the order of the batches
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
@@ -132,21 +141,27 @@ class _Trainer(SFTTrainer):
         shown = sum(int(b["batch"].mask.sum()) - len(b["batch"].mask) for b in batches)
         for b in batches:
             b.update(tokens=tokens, prompt_tokens=max(1, shown - tokens))
-        return batches, None
+        return batches, torch.tensor(tokens)  # a count tells the Trainer not to divide by the accumulation steps
 
 
 def fine_tune(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, examples: Sequence[Example], settings: SftSettings, out: Path, progress: Progress
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    examples: Sequence[Example],
+    settings: SftSettings,
+    out: Path,
+    progress: Progress,
 ) -> PreTrainedModel:
-    """Train ``model`` in place on ``examples`` and return it. ``out`` gets metrics.jsonl. Raises ConfigError for batches that do not divide."""
-    from datasets import Dataset
+    """Train ``model`` in place on ``examples`` and return it. ``out`` gets metrics.jsonl. Raises ConfigError for batches that
+    do not divide."""
+    from datasets import Dataset  # type: ignore[import-untyped]
 
-    if settings.batch % settings.micro_batch:
-        raise ConfigError(f"micro_batch {settings.micro_batch} does not divide batch {settings.batch}")
+    micro = settings.micro_batch or settings.batch
+    if settings.batch % micro:
+        raise ConfigError(f"micro_batch {micro} does not divide batch {settings.batch}")
     out.mkdir(parents=True, exist_ok=True)
     order = list(islice(bucketed([len(e.ids) for e in examples], settings.batch, settings.seed), settings.steps))
     flat = [number for batch in order for number in batch]
-    accumulate = settings.batch // settings.micro_batch
     vocabulary, pad = model.config.vocab_size, tokenizer.pad_token_id or 0
 
     def collator(rows: list[dict[str, int]]) -> dict[str, Any]:
@@ -155,8 +170,8 @@ def fine_tune(
     args = SFTConfig(
         output_dir=str(out),
         max_steps=settings.steps,
-        per_device_train_batch_size=settings.micro_batch,
-        gradient_accumulation_steps=accumulate,
+        per_device_train_batch_size=micro,
+        gradient_accumulation_steps=settings.batch // micro,
         max_grad_norm=settings.clip,
         use_cpu=model.device.type == "cpu",
         bf16=False,  # the loss opens autocast itself, where the machine is faster in bfloat16
@@ -182,6 +197,25 @@ def fine_tune(
         optimizers=(optimizer, schedule),
         callbacks=[_Log(out / "metrics.jsonl", progress)],
     )
+    trainer.remove_callback(PrinterCallback)  # we report progress ourselves
     (out / "metrics.jsonl").unlink(missing_ok=True)
     trainer.train()
     return model
+
+
+def run(settings: SftSettings, model: Path, library: Path, out: Path, progress: Progress = lambda done, total: None) -> Path:
+    """Stage 1 from a model folder on the accepted trajectories of a library; ``out/model`` loads with ``from_pretrained``.
+
+    Raises DataError when the library holds no accepted trajectory.
+    """
+    with Library(library) as store:
+        items = [(entry.task, entry.trajectory) for entry in store.iter_accepted()]
+    if not items:
+        raise DataError(f"{library} holds no accepted trajectory; 'swefuse library stats {library}' shows why")
+    with ProcessExecutor(2, init_codec, (model,), chunk=8) as executor:
+        examples = make_examples(items, executor)
+    steady(settings.seed, 1)
+    learner, tokenizer = load(model)
+    fine_tune(learner, tokenizer, examples, settings, out, progress)
+    save(learner, tokenizer, out / "model")
+    return out

@@ -1,9 +1,11 @@
 """Text to token ids and back: the one place that knows how an episode is written for a model.
 
-A codec turns a task and its steps into one row of ids. Rows only ever grow at the end, so the prompt of a later turn has the earlier
+A codec turns a task and its steps into one row of ids. Rows only ever grow at the end, so the prompt of a later turn has the
+earlier
 row as its prefix, and what a model wrote enters again as the ids that it wrote (``Step.trace``), never encoded anew.
 
-``NanoCodec`` is for models of a few million parameters: it shows a function through a lens (names numbered, docstring and blank lines
+``NanoCodec`` is for models of a few million parameters: it shows a function through a lens (names numbered, docstring and
+blank lines
 left out, lines counted from 1) in a form of few tokens. ``ChatCodec`` is for any chat model with a tokenizer of its own.
 """
 
@@ -94,6 +96,7 @@ class Pieces:
         self._known: dict[str, list[int]] = {}
 
     def __call__(self, text: str) -> list[int]:
+        """Ids of a text."""
         ids: list[int] = []
         for piece in self._pattern.findall(text):
             known = self._known.get(piece)
@@ -104,7 +107,8 @@ class Pieces:
 
 
 class NanoCodec:
-    """Rows for the built-in small models. ``encode``: text to ids, such as ``Pieces``. ``failing``: how many failing tests of an observation are shown; one passing test follows."""
+    """Rows for the built-in small models. ``encode``: text to ids, such as ``Pieces``. ``failing``: how many failing tests of
+    an observation are shown; one passing test follows."""
 
     def __init__(self, encode: Callable[[str], list[int]], failing: int = 2) -> None:
         self.encode = encode
@@ -206,7 +210,9 @@ class ChatCodec:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         if tokenizer.chat_template is None:
-            raise DataError("the tokenizer has no chat template; use an instruction-tuned model, or set one with its tokenizer_config.json")
+            raise DataError(
+                "the tokenizer has no chat template; use an instruction-tuned model, or set one with its tokenizer_config.json"
+            )
         self.tokenizer = tokenizer
         self._begin, self._open, self._close, self._between = self._wrapping()
 

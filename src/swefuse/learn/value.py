@@ -2,7 +2,8 @@
 
 ``residual`` (default) scores one candidate at a time: a Platt fit on what the reference policy already knows (sum and mean of its
 log-probs, votes among the samples) plus a linear reading of the last hidden state that starts at zero. Trained by BCE on "does it
-pass", it gives (p_A, p_B, p_tie) that agree when A and B are swapped. ``linear3`` reads [h_A; h_B; h_A - h_B] and is averaged with its
+pass", it gives (p_A, p_B, p_tie) that agree when A and B are swapped. ``linear3`` reads [h_A; h_B; h_A - h_B] and is averaged
+with its
 mirror image. With the hidden part left out, ``residual`` is the four-number baseline that any head has to beat.
 """
 
@@ -25,11 +26,13 @@ HEADS = ("residual", "linear3")
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates of many tasks, C in all. ``numbers`` [C, 3]: sum and mean log-prob under the reference, log votes; ``hidden`` [C, D]."""
+    """Candidates of many tasks, C in all. ``numbers`` [C, 3]: sum and mean log-prob under the reference, log votes; ``hidden``
+    [C, D]."""
 
     numbers: Tensor
     hidden: Tensor
     passed: Tensor
+    graded: Tensor
     task: tuple[int, ...]
 
     def __len__(self) -> int:
@@ -42,8 +45,14 @@ class Candidates:
         for part in parts:
             base = max(tasks, default=-1) + 1
             tasks += [base + number for number in part.task]
-        numbers, hidden, passed = (torch.cat([getattr(p, name) for p in parts]) for name in ("numbers", "hidden", "passed"))
-        return Candidates(numbers, hidden, passed, tuple(tasks))
+        names = ("numbers", "hidden", "passed", "graded")
+        numbers, hidden, passed, graded = (torch.cat([getattr(part, name) for part in parts]) for name in names)
+        return Candidates(numbers, hidden, passed, graded, tuple(tasks))
+
+    def only(self, keep: Tensor) -> Candidates:
+        """Those where ``keep`` [C] is True."""
+        kept = tuple(task for task, yes in zip(self.task, keep.tolist(), strict=True) if yes)
+        return Candidates(self.numbers[keep], self.hidden[keep], self.passed[keep], self.graded[keep], kept)
 
     def pairs(self) -> list[tuple[int, int]]:
         """Positions of every two candidates of one task."""
@@ -146,6 +155,7 @@ def make_head(name: str, width: int) -> Head:
 
 def fit_baseline(data: Candidates) -> ResidualHead:
     """The Platt baseline: four numbers fitted to the end by LBFGS."""
+    data = data.only(data.graded)
     head = ResidualHead(data.hidden.shape[-1], use_hidden=False)
     optimizer = torch.optim.LBFGS(head.numbers.parameters(), lr=0.5, max_iter=200, line_search_fn="strong_wolfe")
 
@@ -167,20 +177,21 @@ def train_head(head: Head, data: Candidates, optimizer: torch.optim.Optimizer, s
     for _ in range(steps):
         chosen = set(rng.sample(tasks, max(1, len(tasks) // 2)))
         keep = torch.tensor([t in chosen for t in data.task])
-        part = Candidates(data.numbers[keep], data.hidden[keep], data.passed[keep], tuple(t for t in data.task if t in chosen))
+        part = data.only(keep & data.graded)
         if len(part) < 2 or (isinstance(head, Linear3Head) and not part.pairs()):
             continue
         optimizer.zero_grad()
         loss = head.loss(part)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        value = float(loss)
+        value = loss.item()
     return value
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How good verdicts are: three-way and decisive accuracy, the majority class, AUC and calibration error of passing, pairs counted."""
+    """How good verdicts are: three-way and decisive accuracy, the majority class, AUC and calibration error of passing, pairs
+    counted."""
 
     three_way: float
     majority: float
@@ -192,6 +203,7 @@ class Accuracy:
 
 def measure(head: Head, data: Candidates) -> Accuracy:
     """Accuracy on data that the head has not seen. Decisive: share of pairs with a winner where it got the higher probability."""
+    data = data.only(data.graded)
     pairs = data.pairs()
     labels = [pair_label(data, a, b) for a, b in pairs]
     verdicts = head.verdicts(data, pairs)

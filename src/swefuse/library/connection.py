@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from swefuse.errors import DataError, InfraError
@@ -38,17 +38,31 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def create(path: Path) -> None:
-    """Make an empty library at ``path``. It appears there whole, by a link: no process ever sees half of it."""
-    new = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    """Make an empty library at ``path`` unless there is one. It appears whole: no process ever sees half of it.
+
+    Raises DataError when the folder is missing. Creators take turns by a lock on the folder, which leaves no file behind.
+    """
+    if not path.parent.is_dir():
+        raise DataError(f"there is no folder {path.parent} to hold {path.name}; make it first")
+    folder = os.open(path.parent, os.O_RDONLY)
     try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        if path.exists():  # another process was faster, and its library is as good
+            return
+        new = path.with_name(f".{path.name}.new")
+        for left in (new, *_beside(new), *_beside(path)):  # of one who was killed; SQLite would take an old -wal for the new file's
+            left.unlink(missing_ok=True)
         with closing(_raw(new)) as db:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             migrate(db)
-        with suppress(FileExistsError):  # another process was faster, and its library is as good
-            os.link(new, path)
+        new.replace(path)
     finally:
-        new.unlink(missing_ok=True)
+        os.close(folder)
+
+
+def _beside(path: Path) -> list[Path]:
+    return [path.with_name(path.name + ending) for ending in ("-wal", "-shm", "-journal")]
 
 
 def connect(path: Path) -> sqlite3.Connection:

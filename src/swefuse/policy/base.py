@@ -23,7 +23,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the policy is asked. ``seed`` fixes the draw; requests of equal content and seed get equal replies. ``greedy`` ignores it."""
+    """What the policy is asked. ``seed`` fixes the draw; requests of equal content and seed get equal replies. ``greedy``
+    ignores it."""
 
     task: Task
     steps: tuple[Step, ...]

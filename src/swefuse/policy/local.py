@@ -1,6 +1,7 @@
 """A torch model in this process that chooses among the messages that apply: sampling under a trie of token ids.
 
-At every token only the continuations of open choices are allowed, so each sample is well formed, applies and parses, and has an exact
+At every token only the continuations of open choices are allowed, so each sample is well formed, applies and parses, and has
+an exact
 probability: the product of the softmaxes over what was allowed. Equal prompts are read once, whatever the number of samples.
 """
 
@@ -68,7 +69,8 @@ class _Draw:
 
 
 class LocalPolicy:
-    """Samples from ``model`` with ``encoder``. ``batch``: prompts read at once. Same requests, same replies, in the same batches."""
+    """Samples from ``model`` with ``encoder``. ``batch``: prompts read at once. Same requests, same replies, in the same
+    batches."""
 
     def __init__(self, model: PreTrainedModel, encoder: Encoder, name: str, temperature: float = 1.0, batch: int = 64) -> None:
         if temperature <= 0:
@@ -90,7 +92,7 @@ class LocalPolicy:
                 groups.setdefault((request.task.id, request.steps), []).append(number)
         ordered = sorted(groups.values(), key=lambda members: len(requests[members[0]].steps[0].observation))
         was_training = self.model.training
-        self.model.eval()
+        self.model.train(False)
         for at in range(0, len(ordered), self.batch):
             members = ordered[at : at + self.batch]
             flat = [number for group in members for number in group]
@@ -131,7 +133,11 @@ def run_trie(model: PreTrainedModel, prompts: list[tuple[int, ...]], draws: list
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
     with autocast(model):
         out = model(
-            input_ids=ids.to(device), attention_mask=mask.to(device), position_ids=positions.to(device), use_cache=True, logits_to_keep=1
+            input_ids=ids.to(device),
+            attention_mask=mask.to(device),
+            position_ids=positions.to(device),
+            use_cache=True,
+            logits_to_keep=1,
         )
     rows = torch.tensor([draw.prompt for draw in draws])
     cache, logits = out.past_key_values, out.logits[:, -1].float().cpu()[rows]
@@ -153,7 +159,11 @@ def run_trie(model: PreTrainedModel, prompts: list[tuple[int, ...]], draws: list
         last = last + 1
         with autocast(model):
             out = model(
-                input_ids=step.to(device), attention_mask=mask.to(device), position_ids=last[:, None].to(device), past_key_values=cache, use_cache=True
+                input_ids=step.to(device),
+                attention_mask=mask.to(device),
+                position_ids=last[:, None].to(device),
+                past_key_values=cache,
+                use_cache=True,
             )
         cache, logits = out.past_key_values, out.logits[:, -1].float().cpu()
 
@@ -196,6 +206,6 @@ def autocast(model: PreTrainedModel) -> torch.autocast:
 def fast_bf16(device: str) -> bool:
     """Whether matrix products in bfloat16 run in hardware here."""
     if device == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     capability: Callable[[], bool] = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
     return device == "cpu" and capability()

@@ -1,7 +1,9 @@
 """Policies without a model: the baselines that stand in every table, and the reference for making trajectories.
 
-``random`` draws a kind of bug, then an edit of that kind, so that kinds with many edits do not crowd out the rest. ``rule`` undoes what
-gives itself away, a bare expression where a ``return`` stood or a stray ``not``, and is ``random`` where nothing does. ``reference``
+``random`` draws a kind of bug, then an edit of that kind, so that kinds with many edits do not crowd out the rest. ``rule``
+undoes what
+gives itself away, a bare expression where a ``return`` stood or a stray ``not``, and is ``random`` where nothing does.
+``reference``
 plays the edit that is stored with the task.
 """
 

@@ -9,7 +9,9 @@ from swefuse.evaluate.report_model import SPLITS, ReportModel
 from swefuse.learn.rlvr import RlvrSettings
 
 
-def findings(report: ReportModel, value: dict[str, dict[str, Any]], rounds: Sequence[dict[str, Any]], settings: RlvrSettings) -> list[str]:
+def findings(
+    report: ReportModel, value: dict[str, dict[str, Any]], rounds: Sequence[dict[str, Any]], settings: RlvrSettings
+) -> list[str]:
     """Sentences for the top of the page, the most important first."""
     found = [sentence for split in SPLITS for sentence in _split(report, split)]
     return [*found, _value(value), _weights(value, rounds, settings), *_infra(report)]
@@ -19,7 +21,10 @@ def _split(report: ReportModel, split: str) -> list[str]:
     scores = report.results[split]
     if scores["sft"].sampled is None or scores["rlvr"].sampled is None:
         return []
-    parts = [f"{split} ({scores['sft'].n} tasks): sampled pass@1 is {scores['sft'].sampled:.2f} after SFT and {scores['rlvr'].sampled:.2f} after RLVR"]
+    parts = [
+        f"{split} ({scores['sft'].n} tasks): sampled pass@1 is {scores['sft'].sampled:.2f} after SFT "
+        f"and {scores['rlvr'].sampled:.2f} after RLVR"
+    ]
     for pair, other in (("rlvr-sft", "SFT"), ("rlvr-control", "the control with the same compute")):
         change = report.differences[split][pair].sampled
         if change is None:
@@ -27,8 +32,11 @@ def _split(report: ReportModel, split: str) -> list[str]:
         mean, low, high = change
         word = "above" if low > 0 else "below" if high < 0 else "within noise of"
         parts.append(f"RLVR is {word} {other} ({mean:+.3f}, 95 % interval {low:+.3f} to {high:+.3f})")
-    ceiling = [f"{name} {getattr(scores['rlvr'], key):.2f} (SFT {getattr(scores['sft'], key):.2f})" for key, name in (("greedy", "greedy"), ("pass4", "pass@4"))
-               if getattr(scores["rlvr"], key) is not None and getattr(scores["sft"], key) is not None]  # fmt: skip
+    ceiling = []
+    for key, name in (("greedy", "greedy"), ("pass4", "pass@4")):
+        after, before = getattr(scores["rlvr"], key), getattr(scores["sft"], key)
+        if after is not None and before is not None:
+            ceiling.append(f"{name} {after:.2f} (SFT {before:.2f})")
     return ["; ".join(parts) + f". After RLVR: {', '.join(ceiling)}."]
 
 
@@ -36,8 +44,9 @@ def _value(value: dict[str, dict[str, Any]]) -> str:
     head, platt = value["head"], value["platt"]
     beats = head["three_way"] > head["majority"]
     return (
-        f"The value model is right on {head['three_way']:.2f} of {head['n']} held-out pairs and on {head['decisive']:.2f} of those with a winner; "
-        f"the majority class gives {head['majority']:.2f}, a four-number Platt fit {platt['three_way']:.2f} and {platt['decisive']:.2f}. "
+        f"The value model is right on {head['three_way']:.2f} of {head['n']} held-out pairs "
+        f"and on {head['decisive']:.2f} of those with a winner; the majority class gives {head['majority']:.2f}, "
+        f"a four-number Platt fit {platt['three_way']:.2f} and {platt['decisive']:.2f}. "
         + ("It knows more than the majority class." if beats else "It does not beat the majority class.")
     )
 
@@ -53,8 +62,8 @@ def _weights(value: dict[str, dict[str, Any]], rounds: Sequence[dict[str, Any]],
     if value["head"]["three_way"] <= value["head"]["majority"]:
         return text + "They cannot have helped by knowledge, since the value model behind them does not beat the majority class."
     return text + (
-        "They can have helped by dwelling on pairs of which the value model is sure, but verdicts here are exact, so there was no label noise to "
-        "filter, and one run without a weights-off arm cannot tell their share in the gain."
+        "They can have helped by dwelling on pairs of which the value model is sure, but verdicts here are exact, "
+        "so there was no label noise to filter, and one run without a weights-off arm cannot tell their share in the gain."
     )
 
 

@@ -1,6 +1,7 @@
 """The whole path in one command: tasks, proof, trajectories, gate, SFT, RLVR and its control, evaluation, report.
 
-Every step writes into the run's folder and is then marked in ``state.json``; ``resume`` goes on after the last finished one and ends with
+Every step writes into the run's folder and is then marked in ``state.json``; ``resume`` goes on after the last finished one
+and ends with
 the same figures, since each step reads only files and seeds.
 """
 

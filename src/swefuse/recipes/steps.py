@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -159,13 +159,14 @@ def step_sft(run: Run, progress: Progress) -> None:
 def step_rlvr(run: Run, progress: Progress) -> None:
     """Stage 2 on the tasks that stage 1 has not seen."""
     from swefuse.learn import model as models
-    from swefuse.learn.rlvr import train
+    from swefuse.learn.rlvr import Models, train
     from swefuse.learn.tokens import codec_for
 
     models.steady(run.config.seed, run.config.threads)
     policy, tokenizer = models.load(run.model("sft"))
-    reference, _ = models.load(run.model("sft"))
-    learnt = train(policy, reference, codec_for(tokenizer), run.pools[1], run.verify(), run.config.rlvr, run.out / "rlvr", progress)
+    both = Models(policy, models.load(run.model("sft"))[0], codec_for(tokenizer))
+    gold = cache(lambda: _examples(run, run.pools[1], lambda done, total: None))
+    learnt = train(both, run.pools[1], run.verify(), run.config.rlvr, run.out / "rlvr", progress, gold)
     learnt.save(run.out / "rlvr" / "value.pt")
     models.save(policy, tokenizer, run.model("rlvr"))
 
@@ -180,7 +181,9 @@ def step_control(run: Run, progress: Progress) -> None:
     models.steady(run.config.seed, run.config.threads)
     model, tokenizer = models.load(run.model("sft"))
     steps = control_steps(run, examples)
-    settings = run.config.sft.model_copy(update={"steps": steps, "lr": run.config.rlvr.lr, "warmup": min(10, steps), "prompt_loss": 0.0})
+    settings = run.config.sft.model_copy(
+        update={"steps": steps, "lr": run.config.rlvr.lr, "warmup": min(10, steps), "prompt_loss": 0.0}
+    )
     fine_tune(model, tokenizer, examples, settings, run.out / "control", progress)
     models.save(model, tokenizer, run.model("control"))
 
@@ -188,7 +191,7 @@ def step_control(run: Run, progress: Progress) -> None:
 def control_steps(run: Run, examples: Sequence[Example]) -> int:
     """Steps that process as many tokens as stage 2 did, a token with its backward pass counting as three forward ones."""
     rows = [json.loads(line) for line in (run.out / "rlvr" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    spent = sum(row["forward_tokens"] + 3 * row["trained_tokens"] for row in rows)
+    spent: float = sum(row["forward_tokens"] + 3 * row["trained_tokens"] for row in rows)
     mean = sum(len(example.ids) for example in examples) / len(examples)
     return max(1, round(spent / (3 * mean * run.config.sft.batch)))
 
@@ -205,14 +208,19 @@ def step_evaluate(run: Run, progress: Progress) -> None:
     names = ["random", "rule", *MODELS]
     for number, name in enumerate(names):
         file = run.out / "eval" / f"{name}.jsonl"
+        file.parent.mkdir(exist_ok=True)
         if file.exists():
             continue
         policy = ScriptedPolicy(name) if name not in MODELS else LocalPolicy(models.load(run.model(name))[0], value.codec, name)
         heldout = [task for split in HELDOUT.values() for task in run.split(split)]
         base = number * len(heldout)
-        results = evaluate(policy, heldout, run.verify(), config, value.choose if name in MODELS else None,
-                           lambda done, total, base=base: progress(base + done, total * len(names)))  # fmt: skip
+        shown = partial(_shifted, progress, base, len(heldout) * len(names))
+        results = evaluate(policy, heldout, run.verify(), config, value.choose if name in MODELS else None, shown)
         save_results(file, results)
+
+
+def _shifted(progress: Progress, base: int, total: int, done: int, _: int) -> None:
+    progress(base + done, total)
 
 
 def step_value(run: Run, progress: Progress) -> None:
@@ -223,7 +231,9 @@ def step_value(run: Run, progress: Progress) -> None:
     models.steady(run.config.seed, run.config.threads)
     value = Assessor.load(run.out / "rlvr" / "value.pt", run.model("sft"), run.config.rlvr)
     heldout = [task for split in HELDOUT.values() for task in run.split(split)]
-    save_lines(run.out / "eval" / "value.json", [json.dumps(value.measure(heldout, run.verify(), run.config.seed, progress), indent=1)])
+    save_lines(
+        run.out / "eval" / "value.json", [json.dumps(value.measure(heldout, run.verify(), run.config.seed, progress), indent=1)]
+    )
 
 
 def step_report(run: Run, progress: Progress) -> None:

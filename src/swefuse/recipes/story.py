@@ -54,14 +54,22 @@ def _report(run: Run, results: Results, state: dict[str, Any]) -> ReportModel:
         peak_rss_mb=float(state["peak_rss_mb"]),
         counts={
             **{f"tasks_{name}": counts[name] for name in ("train", *SPLITS)},
-            "tasks_refused": int(tasks["refused"]) if isinstance(tasks.get("refused"), int) else sum(tasks.get("refused", {}).values()),
+            "tasks_refused": int(tasks["refused"])
+            if isinstance(tasks.get("refused"), int)
+            else sum(tasks.get("refused", {}).values()),
             "trajectories_accepted": stats.accepted,
             "trajectories_refused": stats.refused,
             "ungraded_episodes": ungraded,
         },
         versions={name: _version(name) for name in PACKAGES} | {"python": platform.python_version()},
-        results={split: {name: shapes.Scores.model_validate(summarise(rows)) for name, rows in models.items()} for split, models in results.items()},
-        differences={split: {pair: shapes.Difference(sampled=_difference(models, pair)) for pair in COMPARISONS} for split, models in results.items()},
+        results={
+            split: {name: shapes.Scores.model_validate(summarise(rows)) for name, rows in models.items()}
+            for split, models in results.items()
+        },
+        differences={
+            split: {pair: shapes.Difference(sampled=_difference(models, pair)) for pair in COMPARISONS}
+            for split, models in results.items()
+        },
         value=shapes.ValueScores(**{key: value[key] for key in ("three_way", "majority", "decisive", "auc", "ece")}),
     )
 
@@ -88,14 +96,17 @@ def _data(run: Run, results: Results, report: ReportModel, state: dict[str, Any]
     with Library(run.out / "library.db") as library:
         reasons = dict(library.stats().reasons)
         fingerprint = library.fingerprint()
-    agreed = tasks["agreement"]
+    checked = sum(tasks["agreement"]["judged_in_both_forms"].values())
     return ReportData(
         title=f"SWE-Fuse quickstart, base {run.config.base}, seed {run.config.seed}",
         verdict=tuple(findings(report, value, rounds, run.config.rlvr)),
         stages=tuple(shapes.Stage(name=name, seconds=float(s)) for name, s in state["done"].items()),
         pipeline=_pipeline(run, report, tasks),
-        refusals={**{f"task: {k}": v for k, v in tasks.get("tasks_refused", {}).items()}, **{f"trajectory: {k}": v for k, v in reasons.items()}},
-        agreement=shapes.Agreement(checked=agreed["checked"], agreed=agreed["agreed"]),
+        refusals={
+            **{f"task: {k}": v for k, v in tasks.get("tasks_refused", {}).items()},
+            **{f"trajectory: {k}": v for k, v in reasons.items()},
+        },
+        agreement=shapes.Agreement(checked=checked, agreed=checked - len(tasks["agreement"]["disagreements"])),
         charts=_charts(run, rounds),
         histograms=_histograms(rounds),
         by_kind={split: {name: _by_kind(rows) for name, rows in models.items()} for split, models in results.items()},
@@ -115,7 +126,7 @@ def _pipeline(run: Run, report: ReportModel, tasks: dict[str, Any]) -> tuple[sha
     data = json.loads((run.out / "sft" / "data.json").read_text(encoding="utf-8"))
     held = sum(report.counts[f"tasks_{split}"] for split in SPLITS)
     return (
-        shapes.Flow(label="functions", count=int(tasks["functions"]), note="corpus, composed, HumanEval"),
+        shapes.Flow(label="functions", count=sum(tasks["functions"].values()), note="corpus, composed, HumanEval"),
         shapes.Flow(label="tasks proven", count=len(run.tasks), note=f"{held} of them held out"),
         shapes.Flow(label="train trajectories", count=report.counts["tasks_train"], note="replayed for real"),
         shapes.Flow(label="accepted", count=report.counts["trajectories_accepted"], note="by the gate"),
@@ -131,7 +142,8 @@ def _charts(run: Run, rounds: Sequence[dict[str, Any]]) -> tuple[shapes.Chart, .
         losses.append(shapes.Series(name=name, points=tuple((float(r["step"]), float(r["choice_loss"])) for r in rows)))
 
     def by_round(title: str, y: str, *keys: str) -> shapes.Chart:
-        series = [shapes.Series(name=k.replace("_", " "), points=tuple((float(r["round"]), float(r[k])) for r in rounds if r.get(k) is not None))
+        series = [shapes.Series(name=k.replace("_", " "), points=tuple((float(r["round"]), float(r[k])) for r in rounds if
+        r.get(k) is not None))
                   for k in keys]  # fmt: skip
         return shapes.Chart(title=title, x_label="round", y_label=y, series=tuple(series))
 
@@ -212,9 +224,17 @@ def _example(task: Task, attempts: dict[str, Trajectory]) -> shapes.Example:
     models = []
     for name, t in attempts.items():
         after = t.files.get(path, task.files[path])
-        diff = "".join(difflib.unified_diff(task.files[path].splitlines(True), after.splitlines(True), f"a/{path}", f"b/{path}", n=2))
+        diff = "".join(
+            difflib.unified_diff(task.files[path].splitlines(True), after.splitlines(True), f"a/{path}", f"b/{path}", n=2)
+        )
         tests = [s.observation for s in t.steps if s.action and s.action.name == "test"]
         models.append(shapes.Attempt(name=name, diff=diff, passed=passed(t), output=tests[-1] if tests else ""))
     return shapes.Example(
-        task=task.id, split=task.split, kind=task.provenance.operator, instruction=task.instruction, source=task.files[path], failing=failing, models=tuple(models)
+        task=task.id,
+        split=task.split,
+        kind=task.provenance.operator,
+        instruction=task.instruction,
+        source=task.files[path],
+        failing=failing,
+        models=tuple(models),
     )
