@@ -34,31 +34,35 @@ def ref(files: Files) -> str:
 def check_path(path: str) -> str:
     """Return ``path`` if it stays inside the root; raise PatchError if it is absolute, empty, has ``..`` or enters ``.git``."""
     pure = PurePosixPath(path)
-    if not path or pure.is_absolute() or ".." in pure.parts or "\0" in path or pure.parts[:1] == (".git",):
+    if not pure.parts or pure.is_absolute() or {"..", ".git"} & set(pure.parts) or "\0" in path:
         raise PatchError(f"path {path!r} leaves the workspace or names a protected place")
     return path
 
 
 def line_offset(text: str, line: int) -> int:
-    """Offset of the first character of 1-based ``line``; line ``n + 1`` of n lines is the end. Raises PatchError outside that range."""
-    offset = 0
-    for _ in range(line - 1):
-        cut = text.find("\n", offset)
-        if cut < 0:
-            raise PatchError(f"line {line} does not exist: the file has {text.count(chr(10)) + (not text.endswith(chr(10)))} lines")
-        offset = cut + 1
+    """Offset of the first character of 1-based ``line``; line ``n + 1`` of n lines is the end. Raises PatchError outside."""
     if line < 1:
         raise PatchError("lines are counted from 1")
+    offset = 0
+    for before in range(line - 1, 0, -1):
+        cut = text.find("\n", offset)
+        if cut < 0 and before == 1 and offset < len(text):
+            return len(text)  # the last line has no line feed
+        if cut < 0:
+            raise PatchError(f"line {line} does not exist: the file has {text.count(chr(10)) + (offset < len(text))} lines")
+        offset = cut + 1
     return offset
 
 
 def locate(text: str, action: Action) -> int:
-    """Offset at which the ``nth`` occurrence of ``action.old`` starts on line ``action.line``. Raises PatchError if there is none."""
+    """Offset of the ``nth`` occurrence of ``action.old`` that starts on line ``action.line``. Raises PatchError if none does."""
     start = line_offset(text, action.line)
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     if not action.old:
         return start
+    if action.nth < 1:
+        raise PatchError("occurrences are counted from 1")
     at = start - 1
     for _ in range(action.nth):
         at = text.find(action.old, at + 1)
@@ -70,7 +74,8 @@ def locate(text: str, action: Action) -> int:
 def apply_edit(files: Files, action: Action) -> dict[str, str]:
     """The state after an ``edit`` or ``create`` action; the given state is left as it was.
 
-    ``edit`` replaces the ``nth`` occurrence of ``old`` that starts on ``line`` by ``new``; an empty ``old`` inserts ``new`` as whole lines before ``line``.
+    ``edit`` replaces the ``nth`` occurrence of ``old`` that starts on ``line`` by ``new``; an empty ``old`` inserts ``new`` as
+    whole lines before ``line``. Occurrences may overlap.
     ``create`` writes a file that must not exist yet. Raises PatchError when the action does not apply or changes nothing.
     """
     path = check_path(action.path)

@@ -12,7 +12,6 @@ import hashlib
 import keyword
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 from swefuse.errors import DataError
@@ -73,12 +72,18 @@ class Source:
 
 
 _OUTER = (ast.Global, ast.Nonlocal)
-_PLAIN = frozenset("arg attr conversion ctx id is_async kind level module name names op ops type_comment".split())
+_PLAIN = frozenset(
+    {"arg", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "name", "names", "op", "ops", "type_comment"}
+)
 
 
-@lru_cache(maxsize=256)
+_CHILD_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
+
+
 def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    return () if kind is ast.Constant else tuple(field for field in kind._fields if field not in _PLAIN)
+    if kind not in _CHILD_FIELDS:
+        _CHILD_FIELDS[kind] = tuple(field for field in kind._fields if field not in _PLAIN)
+    return _CHILD_FIELDS[kind]
 
 
 def walk(node: ast.AST, into_fstrings: bool = True) -> list[ast.AST]:
@@ -140,11 +145,38 @@ def local_names(node: ast.FunctionDef) -> list[str]:
 
 def _fstring_sites(source: Source, node: ast.JoinedStr, names: Mapping[str, str]) -> Iterator[tuple[Span, str]]:
     start = source.span(node).start
-    for hole in re.finditer(r"(?<!\{)\{([^{}]*)\}", source.segment(node)):
-        for word in re.finditer(r"(?<![\w.\"'])[A-Za-z_]\w*", hole.group(1).split(":")[0]):
-            if word.group() in names:
-                at = start + hole.start(1) + word.start()
-                yield Span(at, at + len(word.group())), names[word.group()]
+    for at, word in _fstring_names(source.segment(node)):
+        if word in names:
+            yield Span(start + at, start + at + len(word)), names[word]
+
+
+_FSTRING_TOKEN = re.compile(r"""[\w.]*[A-Za-z_]\w*|![rsa](?=[:}])|"[^"]*"|'[^']*'|.""", re.DOTALL)
+
+
+def _fstring_names(text: str) -> Iterator[tuple[int, str]]:
+    """Offset and text of each word in the expressions of an f-string; words of literal parts and of format specs are left out."""
+    open_ = list[str]()  # innermost last: "{" an expression, ":" a format spec, "(" brackets inside an expression
+    at = 0
+    while at < len(text):
+        inside = open_[-1] if open_ else ""
+        token = _FSTRING_TOKEN.match(text, at)
+        word = token.group() if token and inside in ("{", "(") else text[at : at + 2]
+        if inside == ":" or (not inside and word not in ("{{", "}}")):
+            word = text[at]
+        at += len(word)
+        if word == "{" and inside in ("", ":"):
+            open_.append("{")
+        elif inside in ("{", "("):
+            if word in ("(", "[", "{"):
+                open_.append("(")
+            elif word in (")", "]", "}"):
+                open_.pop()
+            elif word == ":" and inside == "{":
+                open_[-1] = ":"
+            elif word[0].isalpha() or word[0] == "_":
+                yield at - len(word), word.partition(".")[0]
+        elif word == "}" and inside == ":":
+            open_.pop()
 
 
 def name_sites(source: Source, node: ast.FunctionDef, names: Mapping[str, str]) -> Iterator[tuple[Span, str]]:
@@ -181,7 +213,7 @@ class _Normalise(ast.NodeTransformer):
         self.names = dict(names)
         self.names[function_name] = "f"
 
-    def visit_Name(self, node: ast.Name) -> ast.Name:  # noqa: N802 - ast's own naming
+    def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name(self.names.get(node.id, node.id), node.ctx)
 
     def visit_arg(self, node: ast.arg) -> ast.arg:

@@ -1,7 +1,6 @@
 """Edits that insert whole lines: guards at the places where guards stand, and small statements between statements.
 
-The same templates say which statements may be dropped as a bug: only those that a template brings back, so that the bug stays within
-reach. A ``raise`` is brought back without its message, since tests look at the class of an error.
+A ``raise`` is brought back without its message, since tests look at the class of an error.
 """
 
 from __future__ import annotations
@@ -12,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from swefuse.code.edit import Bug, Edit
 from swefuse.code.functions import body_statements, walk
 from swefuse.code.guards import conditions, exits
-from swefuse.code.shape import NOWHERE, Shape
-from swefuse.code.statements import first_values, updated_names, updates
+from swefuse.code.shape import Shape
+from swefuse.code.statements import first_values, progress, updated_names, updates
 
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_BINDING = (ast.Assign, ast.AugAssign, ast.AnnAssign)
 
 
 def insertions(shape: Shape) -> list[Edit]:
@@ -30,61 +28,70 @@ def insertions(shape: Shape) -> list[Edit]:
 
 def _all(shape: Shape) -> Iterator[tuple[Bug, int, int, str]]:
     updated, firsts = updated_names(shape), first_values(shape)
-    known_updates: dict[tuple[tuple[str, ...], bool], list[str]] = {}
+    known_updates: dict[tuple[str, ...], list[str]] = {}
     for owner, block in blocks(shape):
-        in_loop, in_while = isinstance(owner, ast.For | ast.While), isinstance(owner, ast.While)
-        yield from _guards(shape, block, owner, exits(shape, in_loop))
         last = block[-1]
         places = [(statement.lineno, statement.col_offset) for statement in block]
+        yield from _guards(shape, block, owner)
         if not isinstance(last, _LEAVING):
             places.append(((last.end_lineno or last.lineno) + 1, last.col_offset))
         for line, column in places:
             known = shape.bound_before(line)
-            if (known, in_while) not in known_updates:
-                changing = [name for name in known if name in updated]
-                known_updates[known, in_while] = updates(known, changing, shape, in_while)
-            for text in known_updates[known, in_while]:
+            if known not in known_updates:
+                known_updates[known] = updates(known, [name for name in known if name in updated], shape)
+            texts = known_updates[known] + (progress(known, owner, shape) if isinstance(owner, ast.While) else [])
+            texts += [
+                f"{name} = {value}" for name, (first, values) in firsts.items() if line <= first <= _end(last) for value in values
+            ]
+            for text in texts:
                 yield Bug.STATEMENT, line, column, text
-        for name, (first, values) in firsts.items():
-            if block[0].lineno <= first <= (last.end_lineno or last.lineno):
-                for line, column in places:
-                    if line <= first:
-                        yield from ((Bug.STATEMENT, line, column, f"{name} = {value}") for value in values)
 
 
-def _guards(shape: Shape, block: Sequence[ast.stmt], owner: ast.AST, leaves: list[str]) -> Iterator[tuple[Bug, int, int, str]]:
-    """Guards at the start of a block and behind each guard that stands there, and behind a statement that binds what they test."""
+def _end(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
+
+
+def _guards(shape: Shape, block: Sequence[ast.stmt], owner: ast.AST) -> Iterator[tuple[Bug, int, int, str]]:
+    """Guards of the body and of loops: at the start, behind each guard there, and behind what binds the names that they test."""
+    if owner is not shape.node and not isinstance(owner, ast.For | ast.While):
+        return
+    leaves = exits(shape, owner is not shape.node)
     known = shape.bound_before(block[0].lineno)
-    tested = _moving(owner, known)
-    leading = True
-    for at, statement in enumerate([*block, None]):
-        before = block[at - 1] if at else None
-        if leading and statement:
-            texts = conditions(tested, tested if owner is not shape.node else known, shape.guessed)
-        elif isinstance(before, _BINDING) and statement:
-            targets = before.targets if isinstance(before, ast.Assign) else [before.target]
-            bound = {name.id for target in targets for name in walk(target) if isinstance(name, ast.Name)}
-            texts = conditions([name for name in shape.names if name in bound], (), shape.guessed)
-        else:
-            texts = iter(())
-        for text in texts:
+    leading: list[str] = list(known)
+    if owner is not shape.node:  # in a loop what changes from turn to turn is worth a test
+        moving = {name.id for name in walk(owner.target) if isinstance(name, ast.Name)} if isinstance(owner, ast.For) else set()
+        leading = [name for name in known if name in moving]
+    before: ast.stmt | None = None
+    for statement in block:
+        bound = _bound(before)
+        tested = leading or [name for name in shape.names if name in bound]
+        for text in conditions(tested, known, shape.guessed):
             for leave in leaves:
-                assert statement is not None
                 yield Bug.GUARD, statement.lineno, statement.col_offset, f"if {text}:\n    {leave}"
-        leading = leading and is_guard(statement)
+        if not is_guard(statement):
+            leading = []
+        before = statement
 
 
-def _moving(owner: ast.AST, known: Sequence[str]) -> list[str]:
-    """The names that a guard at the start of a block may test: what changes from turn to turn in a loop, all that is bound elsewhere."""
-    if isinstance(owner, ast.For):
-        moving = {name.id for name in walk(owner.target) if isinstance(name, ast.Name)}
-        return [name for name in known if name in moving]
-    return list(known)
+def _bound(statement: ast.stmt | None) -> set[str]:
+    """The names that a statement gives a value."""
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
+        targets = [statement.target]
+    else:
+        return set()
+    return {name.id for target in targets for name in walk(target) if isinstance(name, ast.Name)}
 
 
 def is_guard(statement: ast.stmt | None) -> bool:
     """Whether a statement is an ``if`` that does nothing but leave."""
-    return isinstance(statement, ast.If) and len(statement.body) == 1 and isinstance(statement.body[0], _LEAVING) and not statement.orelse
+    return (
+        isinstance(statement, ast.If)
+        and len(statement.body) == 1
+        and isinstance(statement.body[0], _LEAVING)
+        and not statement.orelse
+    )
 
 
 def blocks(shape: Shape) -> Iterator[tuple[ast.AST, list[ast.stmt]]]:

@@ -1,8 +1,8 @@
 """Single edits of Python code: one set serves bug injection, mutants and the choice that a small model makes.
 
-``edits(source, name)`` lists every edit that applies to a function in this state. The set is (almost) closed under inversion: what one
-edit breaks, another edit of the broken state mends, so a bug that was injected here is within reach of a policy that chooses among the
-edits. Insertions are templates over the names in scope; ``removals`` lists the statements that such a template can bring back.
+``edits(source, name)`` lists every edit that applies to a function in this state. The set is almost closed under inversion: what
+one edit breaks, another edit of the broken state mends, so an injected bug is within reach of a policy that chooses among them.
+Insertions are templates over the names in scope; ``removals`` lists statements of the forms that such a template can bring back.
 
 Every edit is an ``edit`` action (line, occurrence, old text, new text) plus the kind of bug that it makes or mends.
 """
@@ -13,8 +13,10 @@ import ast
 from operator import attrgetter
 
 from swefuse.code.edit import Bug, Edit
-from swefuse.code.insertions import blocks, insertions
+from swefuse.code.insertions import blocks, insertions, is_guard
+from swefuse.code.meaning import same_meaning
 from swefuse.code.shape import Shape
+from swefuse.code.statements import is_small
 from swefuse.code.substitutions import substitutions
 from swefuse.workspace import apply_edit
 
@@ -33,7 +35,7 @@ def edits(source_text: str, name: str) -> list[Edit]:
 
 
 def removals(source_text: str, name: str) -> list[Edit]:
-    """Edits that drop one whole statement which an insertion template can bring back; a block never becomes empty."""
+    """Edits that drop one whole statement of a form that an insertion can bring back; a block never becomes empty."""
     return _removals(Shape(source_text, name))
 
 
@@ -41,16 +43,12 @@ def _removals(shape: Shape) -> list[Edit]:
     source = shape.source
     found: list[Edit] = []
     for _, block in blocks(shape):
-        for statement in block:
-            if len(block) < 2:
-                continue
-            kind = Bug.GUARD if isinstance(statement, ast.If) else Bug.STATEMENT
-            if not isinstance(statement, ast.If | ast.Assign | ast.AugAssign | ast.Expr):
-                continue
-            end = statement.end_lineno or statement.lineno
-            old = "".join(f"{row}\n" for row in source.lines[statement.lineno - 1 : end])
-            if source.text.startswith(old, source.starts[statement.lineno - 1]):
-                found.append(Edit(kind, statement.lineno, 1, old, ""))
+        for statement in block if len(block) > 1 else ():
+            if is_guard(statement) or is_small(statement):
+                kind = Bug.GUARD if isinstance(statement, ast.If) else Bug.STATEMENT
+                old = "".join(f"{row}\n" for row in source.lines[statement.lineno - 1 : statement.end_lineno])
+                if source.text.startswith(old, source.starts[statement.lineno - 1]):
+                    found.append(Edit(kind, statement.lineno, 1, old, ""))
     return found
 
 
@@ -65,27 +63,34 @@ def breaks(source_text: str, name: str) -> list[Edit]:
     return sorted(substitutions(shape), key=_ORDER) + _removals(shape)
 
 
-def _normal(text: str) -> str:
-    """The code of a module without docstrings and messages of errors."""
-    tree = ast.parse(text)
-    for child in ast.walk(tree):
-        if isinstance(child, ast.Raise) and isinstance(child.exc, ast.Call):
-            child.exc = child.exc.func
-    return ast.dump(tree)
-
-
 def mending(original: str, broken: str, name: str, choices: list[Edit] | None = None) -> Edit | None:
-    """The edit of the broken state that gives back the original (up to the message of a raised error), or None if no edit does.
+    """The edit of the broken state that gives back the original, or None if no edit does.
 
-    ``choices`` are the edits of the broken state, for callers that have them already.
+    A dropped statement counts as given back when what is inserted means the same (``same_meaning``). ``choices`` are the edits of
+    the broken state, for callers that have them already.
     """
-    wanted: str | None = None
-    for edit in edits(broken, name) if choices is None else choices:
-        result = apply(broken, edit)
-        if result == original:
-            return edit
-        if edit.old == "" and abs(len(result.split("\n")) - len(original.split("\n"))) == 0:
-            wanted = wanted or _normal(original)
-            if _normal(result) == wanted:
-                return edit
-    return None
+    choices = edits(broken, name) if choices is None else choices
+    before, after = _code_lines(original), _code_lines(broken)
+    dropped = len(before) - len(after)
+    shared = min(len(before), len(after))
+    first = next((at for at in range(shared) if before[at][1] != after[at][1]), shared)
+    if dropped <= 0:
+        here = [edit for edit in choices if first < len(after) and edit.line == after[first][0]]
+        return next((edit for edit in here if edit.old and apply(broken, edit) == original), None)
+    if [text for _, text in before[first + dropped :]] != [text for _, text in after[first:]]:
+        return None
+    removed = "\n".join(text for _, text in before[first : first + dropped])
+    above = after[first - 1][0] if first else 0
+    below = after[first][0] if first < len(after) else len(broken)
+    here = [edit for edit in choices if not edit.old and above < edit.line <= below and _column(edit.new) == _column(removed)]
+    exact = next((edit for edit in here if edit.new == removed), None)
+    return exact or next((edit for edit in here if same_meaning(edit.new, removed)), None)
+
+
+def _code_lines(text: str) -> list[tuple[int, str]]:
+    """Number and text of each line that is neither blank nor a comment."""
+    return [(at, line) for at, line in enumerate(text.split("\n"), 1) if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _column(text: str) -> int:
+    return len(text) - len(text.lstrip())

@@ -21,8 +21,9 @@ _CALLS = {
     "bool": FLAG, "any": FLAG, "all": FLAG,
 }  # fmt: skip
 _METHODS = {
-    "join": TEXT, "lower": TEXT, "upper": TEXT, "strip": TEXT, "replace": TEXT, "title": TEXT, "lstrip": TEXT, "rstrip": TEXT, "split": LIST,
-    "splitlines": LIST, "count": NUMBER, "find": NUMBER, "index": NUMBER, "isdigit": FLAG, "isalpha": FLAG, "startswith": FLAG, "endswith": FLAG,
+    "join": TEXT, "lower": TEXT, "upper": TEXT, "strip": TEXT, "replace": TEXT, "title": TEXT, "lstrip": TEXT, "rstrip": TEXT,
+    "split": LIST, "splitlines": LIST, "count": NUMBER, "find": NUMBER, "index": NUMBER,
+    "isdigit": FLAG, "isalpha": FLAG, "startswith": FLAG, "endswith": FLAG,
 }  # fmt: skip
 
 
@@ -33,12 +34,19 @@ _DISPLAYS: dict[type[ast.expr], str] = {
 
 
 def of_annotation(node: ast.expr | None) -> str:
-    """Coarse type of an annotation; unions and unknown heads give ``?``."""
+    """Coarse type of an annotation; ``X | None`` and ``Optional[X]`` count as X, other unions and unknown heads give ``?``."""
     if isinstance(node, ast.Name):
         return _HEADS.get(node.id, UNKNOWN)
     if isinstance(node, ast.Subscript):
-        return of_annotation(node.value)
-    return UNKNOWN
+        return of_annotation(node.slice if may_be_none(node) else node.value)
+    return of_annotation(node.left) if isinstance(node, ast.BinOp) and may_be_none(node) else UNKNOWN
+
+
+def may_be_none(node: ast.expr | None) -> bool:
+    """Whether an annotation is ``X | None`` or ``Optional[X]``."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.right, ast.Constant) and node.right.value is None
+    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Optional"
 
 
 def _element(node: ast.expr | None) -> str:
@@ -54,7 +62,15 @@ def of_expression(node: ast.expr, types: dict[str, str]) -> str:
     """Coarse type of an expression, given those of names."""
     if isinstance(node, ast.Constant):
         value = node.value
-        return FLAG if isinstance(value, bool) else NUMBER if isinstance(value, int | float) else TEXT if isinstance(value, str) else UNKNOWN
+        return (
+            FLAG
+            if isinstance(value, bool)
+            else NUMBER
+            if isinstance(value, int | float)
+            else TEXT
+            if isinstance(value, str)
+            else UNKNOWN
+        )
     if isinstance(node, ast.Name):
         return types.get(node.id, UNKNOWN)
     if type(node) in _DISPLAYS:
@@ -111,7 +127,11 @@ def coarse_types(node: ast.FunctionDef) -> dict[str, str]:
     for child in sorted(binding, key=lambda n: n.target.lineno if isinstance(n, ast.comprehension) else n.lineno):
         if isinstance(child, ast.Assign):
             for target in child.targets:
-                if isinstance(target, ast.Tuple) and isinstance(child.value, ast.Tuple) and len(target.elts) == len(child.value.elts):
+                if (
+                    isinstance(target, ast.Tuple)
+                    and isinstance(child.value, ast.Tuple)
+                    and len(target.elts) == len(child.value.elts)
+                ):
                     for part, value in zip(target.elts, child.value.elts, strict=True):
                         _bind(part, of_expression(value, types), types)
                 else:
@@ -129,9 +149,10 @@ def fits(left: str, right: str) -> bool:
 
 
 _USED_METHODS = {
-    "append": LIST, "extend": LIST, "insert": LIST, "sort": LIST, "reverse": LIST, "add": SET, "discard": SET, "get": DICT, "items": DICT,
-    "keys": DICT, "values": DICT, "setdefault": DICT, "split": TEXT, "strip": TEXT, "lower": TEXT, "upper": TEXT, "replace": TEXT,
-    "startswith": TEXT, "endswith": TEXT, "isdigit": TEXT, "isalpha": TEXT, "isupper": TEXT, "islower": TEXT, "swapcase": TEXT,
+    "append": LIST, "extend": LIST, "insert": LIST, "sort": LIST, "reverse": LIST, "add": SET, "discard": SET,
+    "get": DICT, "items": DICT, "keys": DICT, "values": DICT, "setdefault": DICT,
+    "split": TEXT, "strip": TEXT, "lower": TEXT, "upper": TEXT, "replace": TEXT, "startswith": TEXT, "endswith": TEXT,
+    "isdigit": TEXT, "isalpha": TEXT, "isupper": TEXT, "islower": TEXT, "swapcase": TEXT,
 }  # fmt: skip
 _TAKES_LISTS = frozenset({"len", "sorted", "sum", "any", "all", "enumerate", "reversed", "zip"})
 _COUNTING = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow)
@@ -145,21 +166,21 @@ def of_uses(nodes: list[ast.AST], types: dict[str, str]) -> dict[str, str]:
         if isinstance(node, ast.Name) and found.get(node.id, UNKNOWN) == UNKNOWN:
             found[node.id] = kind
 
-    for node in nodes:
+    for node in nodes + nodes:  # what is said late helps to understand what was said early
         if isinstance(node, ast.Attribute):
             guess(node.value, _USED_METHODS.get(node.attr, UNKNOWN))
         elif isinstance(node, ast.AugAssign):
             guess(node.target, of_expression(node.value, found) if isinstance(node.op, ast.Add) else NUMBER)
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, _COUNTING) and of_expression(node.right, found) == NUMBER:
-            guess(node.left, NUMBER)
-        elif isinstance(node, ast.Compare) and of_expression(node.comparators[0], found) == NUMBER:
-            guess(node.left, NUMBER)
+        elif isinstance(node, ast.BinOp | ast.Compare):
+            right = node.comparators[0] if isinstance(node, ast.Compare) else node.right
+            if of_expression(right, found) == NUMBER and (isinstance(node, ast.Compare) or isinstance(node.op, _COUNTING)):
+                guess(node.left, NUMBER)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
             if node.func.id == "range":
                 guess(node.args[-1], NUMBER)
             elif node.func.id in _TAKES_LISTS:
                 guess(node.args[0], LIST)
-        elif isinstance(node, ast.For | ast.comprehension):
+        elif isinstance(node, (ast.For, ast.comprehension)):
             guess(node.iter, LIST)
     return found
 

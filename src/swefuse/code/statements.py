@@ -9,10 +9,31 @@ from swefuse.code.functions import BUILTINS, walk
 from swefuse.code.scope import DICT, FLAG, LIST, NUMBER, SET, TEXT, UNKNOWN
 from swefuse.code.shape import Shape
 
+_PLAIN_VALUES = (ast.Name, ast.Constant, ast.UnaryOp, ast.List, ast.Dict, ast.Call)
 _CONTAINERS = (LIST, DICT, SET)
 
 
-def updates(names: Sequence[str], changing: Sequence[str], shape: Shape, in_while: bool) -> list[str]:
+def is_small(statement: ast.stmt) -> bool:
+    """Whether a statement has the form of one that ``updates``, ``progress`` or ``first_values`` writes."""
+    if isinstance(statement, ast.Expr):
+        call = statement.value
+        return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "add")
+    if isinstance(statement, ast.AugAssign):
+        return isinstance(statement.value, ast.Name | ast.Constant)
+    if not isinstance(statement, ast.Assign):
+        return False
+    plain = isinstance(statement.targets[0], ast.Name) and isinstance(statement.value, _PLAIN_VALUES)
+    return plain or isinstance(statement.targets[0], ast.Subscript)
+
+
+def progress(names: Sequence[str], loop: ast.While, shape: Shape) -> list[str]:
+    """Updates that bring a ``while`` loop on: of the numbers in its test."""
+    tested = {name.id for name in walk(loop.test) if isinstance(name, ast.Name)}
+    counting = [name for name in names if name in tested and shape.guessed.get(name, UNKNOWN) == NUMBER]
+    return [f"{name} {step}" for name in counting for step in ("+= 1", "-= 1", "//= 10", "//= 2", ">>= 1")]
+
+
+def updates(names: Sequence[str], changing: Sequence[str], shape: Shape) -> list[str]:
     """Updates of the names in ``changing`` by those in ``names``, which are bound here."""
     types = shape.guessed
     found: list[str] = []
@@ -22,10 +43,8 @@ def updates(names: Sequence[str], changing: Sequence[str], shape: Shape, in_whil
         plain = [other for other in others if types.get(other, UNKNOWN) not in _CONTAINERS]
         if kind == NUMBER:
             found += [f"{name} += 1", f"{name} -= 1"]
-            if in_while:
-                found += [f"{name} //= 10", f"{name} //= 2", f"{name} >>= 1"]
-            numbers = [other for other in others if types.get(other, UNKNOWN) in (NUMBER, UNKNOWN)]
-            found += [f"{name} {sign} {other}" for other in numbers for sign in ("+=", "-=", "=")]
+            found += [f"{name} {sign} {other}" for other in others if types.get(other, UNKNOWN) == NUMBER for sign in ("+=", "=")]
+            found += [f"{name} += {other}" for other in others if types.get(other, UNKNOWN) == UNKNOWN]
         elif kind in (LIST, SET):
             method = "append" if kind == LIST else "add"
             found += [f"{name}.{method}({other})" for other in plain if other not in shape.parameters]
@@ -33,7 +52,9 @@ def updates(names: Sequence[str], changing: Sequence[str], shape: Shape, in_whil
             keys = [other for other in plain if other not in shape.parameters]
             found += [f"{name}[{key}] = {name}.get({key}, 0) + 1" for key in keys]
         elif kind == TEXT:
-            found += [f"{name} {sign} {other}" for other in others if types.get(other, UNKNOWN) in (TEXT, UNKNOWN) for sign in ("+=", "=")]
+            found += [
+                f"{name} {sign} {other}" for other in others if types.get(other, UNKNOWN) in (TEXT, UNKNOWN) for sign in ("+=", "=")
+            ]
         elif kind == FLAG:
             found += [f"{name} = True", f"{name} = False"]
     return found

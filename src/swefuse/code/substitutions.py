@@ -23,7 +23,9 @@ SIGNS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 OTHER_SIGNS = {sign: sorted({o for group in ARITHMETIC_GROUPS if sign in group for o in group} - {sign}) for sign in SIGNS.values()}
 TWIN_CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
-EFFECTS = frozenset("add append clear discard extend insert pop remove reverse setdefault sort update".split())
+EFFECTS = frozenset(
+    {"add", "append", "clear", "discard", "extend", "insert", "pop", "remove", "reverse", "setdefault", "sort", "update"}
+)
 _MOVABLE = (ast.Name, ast.Call, ast.Subscript, ast.Attribute, ast.BinOp)
 _NEGATABLE = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Compare)
 
@@ -215,7 +217,7 @@ def _integer(node: ast.expr) -> int | None:
 
 
 def _edit(shape: Shape, kind: Bug, span: Span, new: str) -> Edit | None:
-    """A span as (line, occurrence, old, new). A pure insertion takes the word before or after it along, so that ``old`` is not empty."""
+    """A span as an edit. A pure insertion takes the word before or after it along, so that ``old`` is not empty."""
     text = shape.source.text
     start, end = span
     if start == end:

@@ -13,9 +13,8 @@
     new     := "\\n+" TEXT                        the lines of its replacement
 
 TEXT is anything without a line feed. An ``edit`` without ``-`` lines inserts before LINE, one without ``+`` lines deletes.
-Rendering and
-parsing are inverse to each other, and whatever does not follow the grammar to the letter is refused: nothing is guessed at, so a
-message either means exactly one thing or is UNPARSED.
+Rendering and parsing are inverse to each other, and whatever does not follow the grammar to the letter is refused: nothing is
+guessed at, so a message either means exactly one thing or is UNPARSED.
 """
 
 from __future__ import annotations
@@ -25,9 +24,14 @@ import re
 from swefuse.errors import PatchError
 from swefuse.records import Action
 
-_EDIT = re.compile(r"@edit ([^\n:*]+):([1-9]\d{0,6})(?:\*([2-9]|[1-9]\d{1,3}))?\Z")
+_EDIT = re.compile(r"@edit ([^\n:*]+):([1-9][0-9]{0,6})(?:\*([2-9]|[1-9][0-9]{1,3}))?\Z")
 _BARE = {"@test": "test", "@undo": "undo", "@submit": "submit"}
 _TEXT = {"@view": "view", "@search": "search", "@run": "run"}
+_WRITTEN = {
+    "view": ("path",), "search": ("text",), "run": ("text",), "create": ("path", "text"),
+    "edit": ("path", "line", "nth", "old", "new"),
+}  # fmt: skip
+_UNUSED = Action(name="test").model_dump(exclude={"name"})
 
 
 def render(action: Action, thought: str = "") -> str:
@@ -37,6 +41,9 @@ def render(action: Action, thought: str = "") -> str:
 
 
 def _render_action(action: Action) -> str:
+    for name, nothing in _UNUSED.items():
+        if name not in _WRITTEN.get(action.name, ()) and getattr(action, name) != nothing:
+            raise PatchError(f"the action {action.name} has no {name}")
     if action.name in _BARE.values():
         return f"@{action.name}"
     if action.name == "view":
@@ -48,8 +55,10 @@ def _render_action(action: Action) -> str:
         raise PatchError(f"path {path!r} cannot be written in the action grammar (':' and '*' are taken)")
     if action.name == "create":
         return f"@create {path}" + _lines("+", action.text)
-    if action.line < 1 or not 1 <= action.nth <= 9999:
-        raise PatchError(f"line {action.line}, occurrence {action.nth}: both are counted from 1")
+    if not 1 <= action.line <= 9_999_999 or not 1 <= action.nth <= 9999:
+        raise PatchError(f"line {action.line}, occurrence {action.nth}: counted from 1 up to 9999999 and 9999")
+    if not action.old and not action.new:
+        raise PatchError("an edit without old and new text changes nothing")
     place = f"{path}:{action.line}" + (f"*{action.nth}" if action.nth > 1 else "")
     old = _lines("-", action.old) if action.old else ""
     new = _lines("+", action.new) if action.new else ""

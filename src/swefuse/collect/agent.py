@@ -73,9 +73,8 @@ def rollouts(starts: Sequence[Start], policy: Policy, verify: Verify, source: st
     """
     episodes = [Episode(start.task, start.seed, start.greedy, dict(start.task.files)) for start in starts]
     judge = Judge(verify)
-    active = episodes
     for _ in range(protocol.MAX_STEPS):
-        opened = [(episode, protocol.choices(episode.task, episode.files, episode.steps)) for episode in active]
+        opened = [(e, protocol.choices(e.task, e.files, e.steps)) for e in episodes if not e.stop_reason]
         opened = [(episode, choices) for episode, choices in opened if choices]
         if not opened:
             break
@@ -85,22 +84,21 @@ def rollouts(starts: Sequence[Start], policy: Policy, verify: Verify, source: st
         judge.ensure(testing)
         for (episode, _), reply in zip(opened, replies, strict=True):
             step(episode, reply, judge)
-        active = [episode for episode, _ in opened if not episode.stop_reason]
-    for episode in active:
-        episode.stop_reason = episode.stop_reason or "max_steps"
-    judge.ensure(active)
-    for episode in active:
+    unfinished = [episode for episode in episodes if not episode.stop_reason]
+    judge.ensure(unfinished)
+    for episode in unfinished:
+        episode.stop_reason = "max_steps" if len(episode.steps) == protocol.MAX_STEPS else "nothing is open"
         episode.verdict = judge.of(episode)
     return [_trajectory(episode, policy.identity, source) for episode in episodes]
 
 
 def step(episode: Episode, reply: Reply, judge: Judge) -> None:
-    """Carry out one reply and append the step. An edit that does not apply changes nothing and says why."""
+    """Carry out one reply and append the step. An action that does not apply changes nothing, says why and is not trained on."""
     action, before = reply.choice.action, ref(episode.files)
     try:
-        observation = _perform(episode, action, judge)
+        observation, applies = _perform(episode, action, judge), True
     except PatchError as error:
-        observation = f"error: {error}"
+        observation, applies = f"error: {error}", False
     episode.steps.append(
         Step(
             thought=reply.choice.thought,
@@ -109,6 +107,7 @@ def step(episode: Episode, reply: Reply, judge: Judge) -> None:
             observation=observation,
             before=before,
             after=ref(episode.files),
+            keep=applies,
             trace=reply.trace,
         )
     )

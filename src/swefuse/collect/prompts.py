@@ -18,6 +18,8 @@ def show_tests(task: Task, verdict: Verdict) -> str:
     """The results of the tests that the agent may see: failing ones first, shorter ones first. Hidden tests leave no trace."""
     suite = task.suite("calls")
     assert suite is not None, "function tasks carry the calls form"
+    if not any(call.visible for call in suite.calls):
+        return "there are no tests to show"
     rows = [(result.outcome == "passed", _row(suite, call.id, verdict)) for call in suite.calls if call.visible
             for result in [verdict.tests.get(call.id)] if result is not None]  # fmt: skip
     if not rows:

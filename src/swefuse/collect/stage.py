@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from swefuse.collect.agent import Start, rollouts
+from swefuse.errors import DataError, nearest
 from swefuse.policy.scripted import ScriptedPolicy
-from swefuse.records import Task, Trajectory
+from swefuse.records import SCHEMA, Task, Trajectory
 from swefuse.scale.executor import Executor, ProcessExecutor
 from swefuse.tasks.store import load_tasks, save_lines
 from swefuse.verify.verifier import init_worker, verify_one
@@ -49,13 +50,29 @@ def save_trajectories(path: Path, trajectories: Sequence[Trajectory]) -> None:
 
 
 def load_trajectories(path: Path) -> list[Trajectory]:
-    """Read what ``save_trajectories`` wrote."""
-    return [Trajectory.model_validate_json(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    """Read what ``save_trajectories`` wrote. Raises DataError naming the line that does not follow the schema."""
+    found = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):  # bytes: text may hold U+2028 and its like
+        try:
+            found.append(Trajectory.model_validate_json(line))
+        except ValidationError as error:
+            raise DataError(f"{path}:{number}: not a trajectory: {error.errors()[0]['msg']}; collect them again") from error
+        if found[-1].schema_version != SCHEMA:
+            raise DataError(
+                f"{path}:{number}: schema_version {found[-1].schema_version}, this version reads {SCHEMA}; collect them again"
+            )
+    return found
 
 
 def run(config: CollectConfig, tasks: Path, out: Path, progress: Progress = lambda done, total: None) -> Path:
-    """Replay the tasks of folder ``tasks`` into ``out/trajectories.jsonl``; returns ``out``."""
-    chosen = [task for task in load_tasks(tasks / "tasks.jsonl") if task.split == config.split]
+    """Replay the tasks of folder ``tasks`` into ``out/trajectories.jsonl``; returns ``out``.
+
+    Raises DataError when the split has no task.
+    """
+    known = load_tasks(tasks / "tasks.jsonl")
+    chosen = [task for task in known if task.split == config.split]
+    if not chosen:
+        raise DataError(f"{tasks} has no task of split {config.split!r}{nearest(config.split, {task.split for task in known})}")
     with ProcessExecutor(config.workers, init_worker, (config.sandbox,), chunk=8) as executor:
         found = replay(chosen, executor, progress)
     out.mkdir(parents=True, exist_ok=True)

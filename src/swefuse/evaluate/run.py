@@ -100,27 +100,30 @@ def evaluate(
 
 
 def _result(task: Task, greedy: Trajectory, group: Sequence[Trajectory], scores: Sequence[float] | None) -> Result:
-    good = [t for t in group if graded(t)]
+    good = [n for n, t in enumerate(group) if graded(t)]
     return Result(
         task_id=task.id,
         split=task.split,
         kind=task.provenance.operator,
         function=task.provenance.body_hash,
         greedy=passed(greedy) if graded(greedy) else None,
-        passed=sum(map(passed, good)),
+        passed=sum(passed(group[n]) for n in good),
         n=len(good),
-        bestof4=best_of(group, scores) if scores is not None else None,
+        bestof4=best_of([group[n] for n in good], [scores[n] for n in good]) if scores is not None else None,
         ungraded=len(group) - len(good),
     )
 
 
-def best_of(group: Sequence[Trajectory], scores: Sequence[float]) -> float:
-    """Share of the disjoint groups of 4 in which the candidate with the highest score passed; the first wins a tie."""
+def best_of(group: Sequence[Trajectory], scores: Sequence[float]) -> float | None:
+    """Share of the disjoint groups of 4 graded candidates in which the one with the highest score passed; the first wins a tie.
+
+    None with fewer than 4.
+    """
     wins = []
     for at in range(0, len(group) - GROUP + 1, GROUP):
         best = max(range(at, at + GROUP), key=lambda n: (scores[n], -n))
         wins.append(passed(group[best]))
-    return sum(wins) / len(wins)
+    return _mean(wins)
 
 
 def summarise(results: Sequence[Result]) -> dict[str, float | int | None]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Probabilities = tuple[float, float, float]
+Row = tuple[Probabilities, tuple[float, float], tuple[bool, bool], str]
 Mode = Literal["off", "soft", "hard", "posterior", "recorded", "random"]
 MODES: tuple[Mode, ...] = ("off", "soft", "hard", "posterior", "recorded", "random")
 LABELS = ("A", "B", "tie")
@@ -22,8 +23,7 @@ LABELS = ("A", "B", "tie")
 def verdict_probabilities(q_a: float, q_b: float) -> Probabilities:
     """The verdict on two candidates that pass with probabilities ``q_a``, ``q_b``, independently: swap-consistent by
     construction."""
-    a, b = q_a * (1 - q_b), q_b * (1 - q_a)
-    return a, b, 1.0 - a - b
+    return q_a * (1 - q_b), q_b * (1 - q_a), q_a * q_b + (1 - q_a) * (1 - q_b)
 
 
 def normalised_entropy(p: Sequence[float]) -> float:
@@ -60,9 +60,11 @@ class Weigher:
         if self.lam < 0 or not 0 <= self.tau <= 1:
             raise ValueError(f"lam must not be negative and tau must lie in [0, 1]; they are {self.lam} and {self.tau}")
 
-    def raw(self, q: tuple[float, float], recorded: tuple[bool, bool], label: str) -> float:
-        """The weight of one pair before normalisation; ``random`` is shuffled later and starts from ``soft``."""
-        prior = verdict_probabilities(*q)
+    def raw(self, prior: Probabilities, q: tuple[float, float], recorded: tuple[bool, bool], label: str) -> float:
+        """The weight of one pair before normalisation; ``random`` is shuffled later and starts from ``soft``.
+
+        ``prior``: the head's verdict; ``q``: the chances of passing, which only ``posterior`` looks at.
+        """
         if self.mode == "off":
             return 1.0
         if self.mode == "hard":
@@ -70,7 +72,9 @@ class Weigher:
         if self.mode == "recorded":
             return prior[LABELS.index(label)]
         if self.mode == "posterior":
-            prior = self.posterior(q, recorded)
+            after = self.posterior(q, recorded)
+            # A sure tie has no entropy either: the chance that the label holds keeps a fake win from counting as sure.
+            return after[LABELS.index(label)] * math.exp(-self.lam * normalised_entropy(after))
         return math.exp(-self.lam * normalised_entropy(prior))
 
     def posterior(self, q: tuple[float, float], recorded: tuple[bool, bool]) -> Probabilities:
@@ -78,8 +82,8 @@ class Weigher:
         a, b = (posterior_pass(x, r, self.false_pass, self.false_fail) for x, r in zip(q, recorded, strict=True))
         return verdict_probabilities(a, b)
 
-    def weights(self, rows: Sequence[tuple[tuple[float, float], tuple[bool, bool], str]], seed: int = 0) -> list[float]:
-        """Weights of a batch of pairs (pass probabilities, recorded passes, label); mean 1 when normalised and any is above 0."""
+    def weights(self, rows: Sequence[Row], seed: int = 0) -> list[float]:
+        """Weights of a batch of pairs; a row holds what ``raw`` takes. Mean 1 when normalised and any is above 0."""
         found = [self.raw(*row) for row in rows]
         if self.mode == "random":
             random.Random(seed).shuffle(found)

@@ -100,6 +100,7 @@ def make_nano(tokenizer: PreTrainedTokenizerBase, width: int = 256, layers: int 
 
 def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Model and tokenizer of a folder or hub id, in float32. Raises DataError when either is missing or does not load."""
+    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     name = str(path)
@@ -113,7 +114,7 @@ def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, 
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise DataError(f"cannot load a model from {name}: {str(error).splitlines()[0]}") from error
     torch.nn.Module.to(model, device or ("cuda" if torch.cuda.is_available() else "cpu"))
     return model, tokenizer

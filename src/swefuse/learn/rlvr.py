@@ -53,12 +53,12 @@ class RlvrSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rounds: int = Field(40, ge=1, description="rounds of sampling and updating")
+    rounds: int = Field(32, ge=1, description="rounds of sampling and updating")
     tasks: int = Field(64, ge=1, description="tasks a round")
     samples: int = Field(4, ge=2, description="candidates a task (K)")
     objective: Literal["group", "bt", "bt_ties"] = Field("group", description="policy objective")
     reward: Literal["passed", "score"] = Field("passed", description="what a candidate earns: pass or fail, or the verified score")
-    lr: float = Field(2e-4, gt=0, description="policy learning rate, a tenth of stage 1's")
+    lr: float = Field(3e-4, gt=0, description="policy learning rate, a tenth of stage 1's")
     clip: Annotated[float, Field(gt=0, lt=1, description="PPO clip range epsilon"), OnlyWhen("objective", "group")] = 0.2
     clip_slope: Annotated[float, OnlyWhen("objective", "group")] = Field(
         0.5, ge=0, description="how far a rollout's entropy widens the clip range (0: plain PPO)"
@@ -155,10 +155,13 @@ def weigh(data: Rollouts, known: Candidates, head: Head, weigher: Weigher, setti
         for pair in make_pairs(task.id, verdicts, settings.reward):
             found.append(pair.model_copy(update={"a": pair.a + start, "b": pair.b + start}))
         start += len(members)
-    q = head.scores(known)
+    places = known.graded.nonzero().flatten().tolist()
+    q = dict(zip(places, head.scores(known.only(known.graded)), strict=True))
     verdicts_p = head.verdicts(known, [(pair.a, pair.b) for pair in found])
     recorded = [bool(x) for x in known.passed]
-    rows = [((q[p.a], q[p.b]), (recorded[p.a], recorded[p.b]), p.label) for p in found]
+    rows = [
+        (prior, (q[p.a], q[p.b]), (recorded[p.a], recorded[p.b]), p.label) for p, prior in zip(found, verdicts_p, strict=True)
+    ]
     weights = weigher.weights(rows, settings.seed)
     return [
         pair.model_copy(update={"p": p, "h": normalised_entropy(p), "weight": w})
@@ -349,6 +352,7 @@ def task_order(count: int, settings: RlvrSettings) -> list[list[int]]:
         if len(pool) < settings.tasks:
             fresh = list(range(count))
             random.Random(f"{settings.seed}-{epoch}").shuffle(fresh)
+            fresh.sort(key=pool.__contains__)  # those still waiting come last, so that no round holds a task twice
             pool, epoch = pool + fresh, epoch + 1
         order.append(pool[: settings.tasks])
         pool = pool[settings.tasks :]

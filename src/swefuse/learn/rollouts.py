@@ -78,7 +78,7 @@ def choice_group(task: Task, members: Sequence[Trajectory], codec: Codec) -> Gro
 def read(model: PreTrainedModel, batch: PackedBatch) -> Readings:
     """Masked log-probs and entropies of every candidate token, and each candidate's last hidden state."""
     with autocast(model):
-        inputs = {"input_ids": batch.ids, "position_ids": batch.positions, "attention_mask": batch.mask}
+        inputs = {"input_ids": batch.ids, "position_ids": batch.positions, "attention_mask": batch.mask.to(model.dtype)}
         hidden = model.base_model(**{name: value.to(model.device) for name, value in inputs.items()}).last_hidden_state
         logits = output_layer(model)(hidden[batch.row, batch.column])
     allowed = batch.allowed.to(model.device)

@@ -42,16 +42,16 @@ class SftSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    steps: int = Field(600, ge=1, description="optimizer steps")
+    steps: int = Field(480, ge=1, description="optimizer steps")
     batch: int = Field(24, ge=1, description="trajectories a step")
     micro_batch: int = Field(0, ge=0, description="trajectories a forward pass; divides batch, 0: the whole batch")
     lr: float = Field(2e-3, gt=0, description="peak learning rate")
     warmup: int = Field(40, ge=0, description="steps of linear warm-up")
-    hold: float = Field(0.5, ge=0, le=1, description="share of the steps after warm-up at the peak, then linear to final_lr")
+    hold: float = Field(0.3, ge=0, le=1, description="share of the steps after warm-up at the peak, then linear to final_lr")
     final_lr: float = Field(0.02, ge=0, le=1, description="last learning rate as a share of the peak")
     weight_decay: float = Field(0.05, ge=0, description="AdamW weight decay")
     clip: float = Field(1.0, gt=0, description="largest gradient norm")
-    raw_loss: float = Field(0.1, ge=0, description="share of the unconstrained cross-entropy at choices")
+    raw_loss: float = Field(1.0, ge=0, description="share of the unconstrained cross-entropy at choices")
     prompt_loss: float = Field(0.1, ge=0, description="share of the cross-entropy of observations")
     seed: int = Field(0, ge=0, description="order of the data")
 
@@ -175,7 +175,7 @@ def fine_tune(
         max_grad_norm=settings.clip,
         use_cpu=model.device.type == "cpu",
         bf16=False,  # the loss opens autocast itself, where the machine is faster in bfloat16
-        gradient_checkpointing=False,
+        activation_checkpointing=False,
         save_strategy="no",
         report_to="none",
         logging_steps=max(1, min(20, settings.steps // 10)),

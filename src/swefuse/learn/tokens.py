@@ -23,6 +23,7 @@ from swefuse.collect import actions, protocol
 from swefuse.errors import DataError
 from swefuse.policy.base import Choice
 from swefuse.records import Action, Step, Task
+from swefuse.workspace import locate
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -34,6 +35,7 @@ PIECES = (
     r"| ?(?:==|!=|<=|>=|//=|//|\*\*|[-+*/%&|^]=|->|<<|>>)| ?[^\sA-Za-z0-9_]|\s|."
 )
 _WORD = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
+_PART = re.compile(r"\A.+|\n[^\n]*")  # a message by its lines, each with the line feed before it
 _SHOWN_VALUE = 44
 
 
@@ -59,14 +61,20 @@ class Codec(Protocol):
 
 @dataclass(frozen=True)
 class Lens:
-    """How a function is shown to a small model: ``names`` maps world names, ``shown`` world lines to lines counted from 1."""
+    """How a function is shown to a small model: ``names`` maps world names, ``shown`` world lines to lines counted
+    from 1; ``rows`` are the world lines."""
 
     names: Mapping[str, str]
     shown: Mapping[int, int]
+    rows: tuple[str, ...]
 
     def text(self, text: str) -> str:
         """World text with names replaced."""
         return _WORD.sub(lambda match: self.names.get(match.group(), match.group()), text)
+
+    def line(self, world: int) -> int:
+        """The number of a world line; of one that is hidden, the next shown line's. A line behind the function stays as it is."""
+        return self.shown.get(world) or next((number for line, number in self.shown.items() if line > world), world)
 
 
 def make_lens(text: str, name: str) -> Lens:
@@ -79,7 +87,7 @@ def make_lens(text: str, name: str) -> Lens:
     end = node.end_lineno or node.lineno
     rows = [n for n in range(node.lineno, end + 1) if n not in hidden and not re.match(r"\s*(#.*)?$", source.lines[n - 1])]
     shown = {line: number for number, line in enumerate([*rows, end + 1], 1)}
-    return Lens({**normal_names(node), name: "f"}, shown)
+    return Lens({**normal_names(node), name: "f"}, shown, tuple(source.lines))
 
 
 def shorten(text: str, limit: int = _SHOWN_VALUE) -> str:
@@ -147,17 +155,9 @@ class NanoCodec:
         lens, known = self.lens(task), self._parts
         found = []
         for choice in choices:
-            action = choice.action
-            if action.name != "edit":
-                found.append(self.message(task, choice))
-                continue
-            place = f"#{choice.thought}\n" if choice.thought else ""
-            place += f"@edit f:{lens.shown.get(action.line, action.line)}" + (f"*{action.nth}" if action.nth > 1 else "")
-            parts = [place]
-            parts += [f"\n-{row}" for row in lens.text(action.old).split("\n")] if action.old else []
-            parts += [f"\n+{row}" for row in lens.text(action.new).split("\n")] if action.new else []
+            message = actions.render(self.through(lens, choice.action), choice.thought)
             ids: list[int] = []
-            for part in [*parts, "\n"]:
+            for part in _PART.findall(message):
                 if part not in known:
                     known[part] = self.encode(part)
                 ids += known[part]
@@ -165,12 +165,20 @@ class NanoCodec:
         return found
 
     def through(self, lens: Lens, action: Action) -> Action:
-        """An action as the small model writes it."""
+        """An action as the small model writes it: it quotes the whole line before and after, without indentation.
+
+        Copying a line is what such a model learns first, and the place where the copy departs is then the decision.
+        """
         if action.name not in ("edit", "view"):
             return action
+        old, new = action.old, lens.text(action.new)
+        if old:
+            row = lens.rows[action.line - 1]
+            at = locate(row, action.model_copy(update={"line": 1}))
+            old, new = lens.text(row.strip()), lens.text((row[:at] + action.new + row[at + len(old) :]).strip())
+        line = lens.line(action.line) if action.name == "edit" else action.line
         # The fields are known to be valid, and this runs for every edit of every state: no validation.
-        return action.model_copy(update={"path": "f", "line": lens.shown.get(action.line, action.line),
-                                         "old": lens.text(action.old), "new": lens.text(action.new)})  # fmt: skip
+        return action.model_copy(update={"path": "f", "line": line, "nth": 1, "old": old, "new": new})
 
     def observation(self, task: Task, step: Step, short: bool) -> str:
         """An observation through the lens: the function's lines after a view, a few shortened rows after a test."""
@@ -214,12 +222,12 @@ class ChatCodec:
                 "the tokenizer has no chat template; use an instruction-tuned model, or set one with its tokenizer_config.json"
             )
         self.tokenizer = tokenizer
-        self._begin, self._open, self._close, self._between = self._wrapping()
+        self._begin, self._close, self._between = self._wrapping()
 
     def _render(self, messages: list[dict[str, str]], prompt: bool) -> str:
         return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=prompt))
 
-    def _wrapping(self) -> tuple[tuple[str, str], str, str, tuple[str, str]]:
+    def _wrapping(self) -> tuple[tuple[str, str], str, tuple[str, str]]:
         user, agent = {"role": "user", "content": "\u241f1"}, {"role": "assistant", "content": "\u241f2"}
         first = self._render([user], True)
         second = self._render([user, agent], False)
@@ -229,8 +237,7 @@ class ChatCodec:
         before, _, after = first.partition("\u241f1")
         close = second[len(first) :].partition("\u241f2")[2]
         left, _, right = third[len(first) :].partition("\u241f2")[2].removeprefix(close).partition("\u241f3")
-        opening = right[right.index(after) + len(after) :] if after in right else ""
-        return (before, after), opening, close, (left, right)
+        return (before, after), close, (left, right)
 
     def _encode(self, text: str) -> list[int]:
         return list(self.tokenizer.encode(text, add_special_tokens=False))

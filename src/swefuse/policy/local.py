@@ -90,7 +90,7 @@ class LocalPolicy:
         for number, request in enumerate(requests):
             if replies[number] is None:
                 groups.setdefault((request.task.id, request.steps), []).append(number)
-        ordered = sorted(groups.values(), key=lambda members: len(requests[members[0]].steps[0].observation))
+        ordered = sorted(groups.values(), key=lambda members: sum(len(step.observation) for step in requests[members[0]].steps[:1]))
         was_training = self.model.training
         self.model.train(False)
         for at in range(0, len(ordered), self.batch):
@@ -140,7 +140,7 @@ def run_trie(model: PreTrainedModel, prompts: list[tuple[int, ...]], draws: list
             logits_to_keep=1,
         )
     rows = torch.tensor([draw.prompt for draw in draws])
-    cache, logits = out.past_key_values, out.logits[:, -1].float().cpu()[rows]
+    cache, logits = out.cache, out.logits[:, -1].float().cpu()[rows]
     cache.batch_select_indices(rows.to(device))
     mask, last = mask[rows], positions[:, -1][rows]
     active = list(draws)
@@ -162,10 +162,10 @@ def run_trie(model: PreTrainedModel, prompts: list[tuple[int, ...]], draws: list
                 input_ids=step.to(device),
                 attention_mask=mask.to(device),
                 position_ids=last[:, None].to(device),
-                past_key_values=cache,
+                cache=cache,
                 use_cache=True,
             )
-        cache, logits = out.past_key_values, out.logits[:, -1].float().cpu()
+        cache, logits = out.cache, out.logits[:, -1].float().cpu()
 
 
 def advance(draw: _Draw, logits: torch.Tensor, temperature: float) -> int:

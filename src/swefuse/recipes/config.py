@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from swefuse.learn.rlvr import RlvrSettings
 from swefuse.learn.sft import SftSettings
@@ -33,9 +33,9 @@ class QuickstartConfig(BaseModel):
     threads: int = Field(2, ge=1, description="threads of the trainer")
     eval_samples: int = Field(8, ge=4, description="sampled episodes a held-out task")
     rl_share: float = Field(0.25, gt=0, lt=1, description="share of the train tasks kept for stage 2 and its control")
-    tasks: TasksConfig = Field(default_factory=TasksConfig, description="task building")
-    sft: SftSettings = Field(default_factory=SftSettings, description="stage 1")
-    rlvr: RlvrSettings = Field(default_factory=RlvrSettings, description="stage 2")
+    tasks: TasksConfig = Field(default_factory=TasksConfig, validate_default=True, description="task building")
+    sft: SftSettings = Field(default_factory=SftSettings, validate_default=True, description="stage 1")
+    rlvr: RlvrSettings = Field(default_factory=RlvrSettings, validate_default=True, description="stage 2")
 
     @model_validator(mode="before")
     @classmethod
@@ -43,4 +43,17 @@ class QuickstartConfig(BaseModel):
         """Put the smoke budget under what was given."""
         if not isinstance(data, dict) or data.get("budget") != "smoke":
             return data
-        return {**data, **{part: {**small, **data.get(part, {})} for part, small in SMOKE.items()}}
+        given = {part: data.get(part, {}) for part in SMOKE}
+        return {**data, **{part: {**SMOKE[part], **keys} for part, keys in given.items() if isinstance(keys, dict)}}
+
+    @field_validator("tasks", "sft", "rlvr")
+    @classmethod
+    def _from_above(cls, section: BaseModel, info: ValidationInfo) -> BaseModel:
+        """Hand ``seed`` and ``workers`` down to the sections that have them; another value given there would have no effect."""
+        handed: dict[str, int] = {
+            key: info.data[key] for key in ("seed", "workers") if key in info.data and key in type(section).model_fields
+        }
+        for key, value in handed.items():
+            if key in section.model_fields_set and getattr(section, key) != value:
+                raise ValueError(f"{info.field_name}.{key} has no effect, it follows {key} (which is {value}); set {key} instead")
+        return section.model_copy(update=handed)

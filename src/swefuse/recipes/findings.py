@@ -37,7 +37,7 @@ def _split(report: ReportModel, split: str) -> list[str]:
         after, before = getattr(scores["rlvr"], key), getattr(scores["sft"], key)
         if after is not None and before is not None:
             ceiling.append(f"{name} {after:.2f} (SFT {before:.2f})")
-    return ["; ".join(parts) + f". After RLVR: {', '.join(ceiling)}."]
+    return ["; ".join(parts) + "." + (f" After RLVR: {', '.join(ceiling)}." if ceiling else "")]
 
 
 def _value(value: dict[str, dict[str, Any]]) -> str:

@@ -8,7 +8,6 @@ the same figures, since each step reads only files and seeds.
 from __future__ import annotations
 
 import json
-import os
 import resource
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from swefuse.errors import ConfigError, DataError
 from swefuse.recipes.config import QuickstartConfig
 from swefuse.recipes.steps import STEPS, Run
 from swefuse.recipes.summary import summarise_seeds
+from swefuse.tasks.store import save_lines
 
 Progress = Callable[[int, int], None]
 Bars = Callable[[str], AbstractContextManager[Progress]]
@@ -43,7 +43,7 @@ def run(config: QuickstartConfig, out: Path, resume: bool = False, bars: Bars = 
         folder = out if config.seeds == 1 else out / f"seed-{seed}"
         one = config.model_copy(update={
             "seed": seed, "seeds": 1,
-            "tasks": config.tasks.model_copy(update={"seed": seed, "workers": config.workers}),
+            "tasks": config.tasks.model_copy(update={"seed": seed}),
             "sft": config.sft.model_copy(update={"seed": seed}),
             "rlvr": config.rlvr.model_copy(update={"seed": seed}),
         })  # fmt: skip
@@ -66,34 +66,33 @@ def _run_seed(config: QuickstartConfig, out: Path, resume: bool, bars: Bars) -> 
                 step(work, progress)
             state["done"][name] = round(time.monotonic() - started, 2)
             state["peak_rss_mb"] = max(state["peak_rss_mb"], peak_rss_mb())
-            _write_state(out, state)
+            save_lines(out / "state.json", [json.dumps(state, indent=1)])
     finally:
         work.close()
 
 
 def _open(config: QuickstartConfig, out: Path, resume: bool) -> dict[str, Any]:
     text = config_files.dump(config)
-    file = out / "config.toml"
-    if file.exists() and not resume:
+    file, state = out / "config.toml", out / "state.json"
+    begun = file.exists() or state.exists()
+    if begun and not resume:
         raise ConfigError(f"{out} holds a run already; give another folder, or --resume to go on with this one")
-    if file.exists() and file.read_text(encoding="utf-8") != text:
+    if begun and not (file.exists() and file.read_bytes() == text.encode("utf-8")):
         raise ConfigError(f"{out} was started with other settings ({file}); resume with the same ones or give another folder")
-    out.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    state = out / "state.json"
-    if not state.exists():
-        return {"done": {}, "peak_rss_mb": 0.0}
+    if not begun:
+        out.mkdir(parents=True, exist_ok=True)
+        save_lines(file, [text.removesuffix("\n")])
+    return _read_state(state) if state.exists() else {"done": {}, "peak_rss_mb": 0.0}
+
+
+def _read_state(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(state.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise DataError(f"{state} is damaged ({error}); delete it to run every step again") from error
-    return found
-
-
-def _write_state(out: Path, state: dict[str, Any]) -> None:
-    partial = out / ".state.json.partial"
-    partial.write_text(json.dumps(state, indent=1), encoding="utf-8")
-    os.replace(partial, out / "state.json")
+        state: dict[str, Any] = json.loads(path.read_bytes())
+        if not isinstance(state["done"], dict) or not isinstance(state["peak_rss_mb"], float):
+            raise TypeError("not what a run writes")
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path} is damaged ({error}); delete it to run every step again") from error
+    return state
 
 
 def peak_rss_mb() -> float:

@@ -54,9 +54,7 @@ def _report(run: Run, results: Results, state: dict[str, Any]) -> ReportModel:
         peak_rss_mb=float(state["peak_rss_mb"]),
         counts={
             **{f"tasks_{name}": counts[name] for name in ("train", *SPLITS)},
-            "tasks_refused": int(tasks["refused"])
-            if isinstance(tasks.get("refused"), int)
-            else sum(tasks.get("refused", {}).values()),
+            "tasks_refused": sum(tasks["tasks_refused"].values()),
             "trajectories_accepted": stats.accepted,
             "trajectories_refused": stats.refused,
             "ungraded_episodes": ungraded,
@@ -103,7 +101,7 @@ def _data(run: Run, results: Results, report: ReportModel, state: dict[str, Any]
         stages=tuple(shapes.Stage(name=name, seconds=float(s)) for name, s in state["done"].items()),
         pipeline=_pipeline(run, report, tasks),
         refusals={
-            **{f"task: {k}": v for k, v in tasks.get("tasks_refused", {}).items()},
+            **{f"task: {k}": v for k, v in tasks["tasks_refused"].items()},
             **{f"trajectory: {k}": v for k, v in reasons.items()},
         },
         agreement=shapes.Agreement(checked=checked, agreed=checked - len(tasks["agreement"]["disagreements"])),
@@ -174,10 +172,10 @@ def _by_kind(rows: Sequence[Result]) -> dict[str, shapes.KindScores]:
 
 
 def _intervals(rows: Sequence[Result]) -> shapes.Intervals:
-    if len({r.function for r in rows}) < 2:
-        return shapes.Intervals()
     greedy = [r for r in rows if r.greedy is not None]
     sampled = [r for r in rows if r.n]
+    if min(len({r.function for r in part}) for part in (greedy, sampled)) < 2:
+        return shapes.Intervals()
     a = cluster_bootstrap([float(bool(r.greedy)) for r in greedy], [r.function for r in greedy])
     b = cluster_bootstrap([r.sampled for r in sampled], [r.function for r in sampled])
     return shapes.Intervals(greedy=(a.low, a.high), sampled=(b.low, b.high))

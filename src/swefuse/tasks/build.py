@@ -33,13 +33,13 @@ class TasksConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    train_tasks: int = Field(8000, ge=1, description="tasks to train on")
-    heldout_tasks: int = Field(200, ge=1, description="tasks of each held-out split")
-    composed_functions: int = Field(450, ge=1, le=4000, description="composed functions, held-out ones included")
+    train_tasks: int = Field(5600, ge=1, description="tasks to train on")
+    heldout_tasks: int = Field(150, ge=1, description="tasks of each held-out split")
+    composed_functions: int = Field(900, ge=1, le=4000, description="composed functions, held-out ones included")
     unseen_functions: int = Field(80, ge=1, description="corpus functions that are held out")
     recombined_functions: int = Field(60, ge=1, description="composed functions that are held out")
     repeats: int = Field(3, ge=1, description="times that each task's two sides are run for its proof")
-    agreement_sample: int = Field(20, ge=0, description="tasks of each family that are judged in both forms")
+    agreement_sample: int = Field(12, ge=0, description="tasks of each family that are judged in both forms")
     workers: int = Field(2, ge=1, description="processes; the result does not depend on it")
     sandbox: str = Field("local", description="where untrusted code runs")
     seed: int = Field(0, description="which bugs are made")
@@ -85,7 +85,9 @@ def run(config: TasksConfig, out: Path, progress: Progress = lambda done, total:
     with ProcessExecutor(config.workers, init_worker, (config.sandbox,), chunk=8) as executor:
         ready = _prepared(specs, executor, stage, refused, dropped)
         stage.lap("prepare")
-        made = [task for split, total in wanted.items() for task in _made(ready, split, total, config.seed, executor, stage, dropped)]
+        made = [
+            task for split, total in wanted.items() for task in _made(ready, split, total, config.seed, executor, stage, dropped)
+        ]
         stage.lap("inject")
         proof = prove(made, executor, config.repeats, stage.step)
         stage.lap("prove")

@@ -116,11 +116,12 @@ def {name}(items: list[int], limit: int) -> int:
 """,
 }
 CONDITIONS = (
-    "item > limit", "item <= limit", "item % 2 == 0", "item < 0", "item % 3 == 1", "item != limit", "item * 2 >= limit", "abs(item) < limit", "limit > item + 1",
-    "0 <= item < limit",
+    "item > limit", "item <= limit", "item % 2 == 0", "item < 0", "item % 3 == 1", "item != limit", "item * 2 >= limit",
+    "abs(item) < limit", "limit > item + 1", "0 <= item < limit",
 )  # fmt: skip
 EXPRESSIONS = (
-    "item", "item * item", "item + limit", "limit - item", "abs(item)", "item // 2", "item * 2 - 1", "max(item, limit)", "item % 5", "item * limit",
+    "item", "item * item", "item + limit", "limit - item", "abs(item)", "item // 2", "item * 2 - 1", "max(item, limit)",
+    "item % 5", "item * limit",
 )  # fmt: skip
 GUARDS = {
     "": "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
@@ -14,10 +15,13 @@ from swefuse.tasks.names import new_names
 from swefuse.tasks.observe import results
 from swefuse.tasks.prepare import check_result
 from swefuse.tasks.spec import MODULE, TEST_MODULE, FunctionSpec
-from swefuse.tasks.suites import make_suites, test_text
+from swefuse.tasks.suites import make_suites, module_of_tests
 from swefuse.tasks.workers import sandbox as worker_sandbox
 
 MOST_EDITS = 600
+HANGS_CPU_S = 0.03  # all calls together; a bug that hangs shows nothing but a time-out, and each of its runs costs thirty others
+# a dropped first value gives itself away by a NameError, so such bugs come last
+_FIRST_VALUE = re.compile(r"\s*\w+ = (-?[\d.]+|\[\]|\{\}|\"\"|''|None|True|False|set\(\))\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ def _bugs(spec: FunctionSpec, seed: int) -> dict[Bug, list[Edit]]:
         found[edit.kind].append(edit)
     for kind in sorted(found):
         random.Random(f"{seed}|{spec.key}|{kind}").shuffle(found[kind])
+        found[kind].sort(key=lambda edit: bool(_FIRST_VALUE.fullmatch(edit.old)))
     return found
 
 
@@ -88,7 +93,9 @@ def _attempt(order: Order, bug: Edit, rng: random.Random) -> Task | str:
     if mend is None:
         return "no single edit mends it"
     sandbox = worker_sandbox()
-    got = results(sandbox, {MODULE: broken}, f"{MODULE}:{spec.name}", spec.calls)
+    got = results(sandbox, {MODULE: broken}, f"{MODULE}:{spec.name}", spec.calls, HANGS_CPU_S)
+    if any(result.outcome == "timeout" for result in got.values()):
+        return "the broken version hangs"
     failing = frozenset(id_ for id_, result in got.items() if result.outcome != "passed")
     if not failing:
         return "the calls do not notice the bug"
@@ -104,7 +111,7 @@ def _renamed(text: str, name: str, names: dict[str, str]) -> str:
 
 def _task(spec: FunctionSpec, broken: str, kind: Bug, mend: Edit, failing: frozenset[str]) -> Task:
     suites = make_suites(spec, failing)
-    files = {MODULE: broken, TEST_MODULE: test_text(spec)}
+    files = {MODULE: broken, TEST_MODULE: module_of_tests(spec)}
     instruction = f"Some tests of `{spec.name}` in {MODULE} fail. Find the bug and repair it; {TEST_MODULE} must stay as it is."
     parameters = {"line": str(mend.line), "nth": str(mend.nth), "old": mend.old, "new": mend.new, "kind": mend.kind.value}
     return Task(

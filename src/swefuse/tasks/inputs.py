@@ -75,7 +75,7 @@ def _sequence(rng: random.Random, value: list[Any]) -> list[Any]:
 
 
 def candidates(rng: random.Random, seeds: Sequence[str], count: int) -> list[str]:
-    """Texts of argument tuples: the seeds first, then variations of them without repetition, at most ``count``; sizes stay small."""
+    """Texts of argument tuples: the seeds first, then variations of them, no text twice, at most ``count``; sizes stay small."""
     found = dict.fromkeys(seeds)
     values = [ast.literal_eval(text) for text in seeds]
     for _ in range(count * 6):

@@ -31,7 +31,7 @@ class Observed:
 def observe(
     sandbox: Sandbox, files: Mapping[str, str], entry: str, arguments: Sequence[str], cpu_s: float = CPU_S, longest: int = LONGEST
 ) -> list[Observed]:
-    """One answer for each text in ``arguments``, in order. ``cpu_s`` bounds all calls together, save that one which hangs is left out.
+    """One answer for each text in ``arguments``, in order. ``cpu_s`` bounds all calls together; one that hangs is left out.
 
     Raises DataError when the module does not load, SandboxError when the sandbox fails.
     """
@@ -68,7 +68,9 @@ def _parses(text: str) -> bool:
     return True
 
 
-def results(sandbox: Sandbox, files: Mapping[str, str], entry: str, calls: Sequence[Call], cpu_s: float = CPU_S) -> dict[str, TestResult]:
+def results(
+    sandbox: Sandbox, files: Mapping[str, str], entry: str, calls: Sequence[Call], cpu_s: float = CPU_S
+) -> dict[str, TestResult]:
     """Result of every call as the judge sees it. ``cpu_s`` bounds all calls together."""
     arguments = tuple((call.id, call.args) for call in calls)
     return judge_calls(calls, sandbox.run(Job("calls", files, entry=entry, calls=arguments, cpu_s=cpu_s))).tests

@@ -38,7 +38,11 @@ def prepare(spec: FunctionSpec) -> Prepared:
     try:
         if spec.tests and check_result(sandbox, spec, spec.text).outcome != "passed":
             return Prepared(spec, "the reference does not pass the source's own check")
-        arguments = _recorded(sandbox, spec) if spec.tests else candidates(random.Random(spec.key), spec.arguments, CANDIDATES)
+        if spec.tests:
+            arguments = _recorded(sandbox, spec)
+            spec = replace(spec, arguments=tuple(arguments))
+        else:
+            arguments = candidates(random.Random(spec.key), spec.arguments, CANDIDATES)
         files = {MODULE: spec.text}
         entry = f"{MODULE}:{spec.name}"
         first, second = (observe(sandbox, files, entry, arguments) for _ in range(2))

@@ -12,7 +12,7 @@ from swefuse.tasks.observe import Observed
 from swefuse.tasks.spec import MODULE, TEST_MODULE, FunctionSpec
 
 MOST_CALLS = 16
-FEWEST_CALLS = 4
+FEWEST_CALLS = 2
 VISIBLE = 6
 CHECK_ID = f"{TEST_MODULE}::test_check"
 
@@ -27,7 +27,8 @@ def choose_calls(spec: FunctionSpec, answers: Sequence[tuple[str, Observed]], rn
     rng.shuffle(rest)
     ordered = [answer for answer in answers if answer[0] in own] + rest
     seen: set[tuple[str | None, str | None]] = set()
-    fresh, again = [], []
+    fresh: list[tuple[str, Observed]] = []
+    again: list[tuple[str, Observed]] = []
     for arguments, got in ordered:
         if not got.trouble:
             known = (got.want, got.raises) in seen and arguments not in own
@@ -58,7 +59,7 @@ def show(calls: Sequence[Call], failing: Collection[str]) -> tuple[Call, ...]:
     return tuple(call.model_copy(update={"visible": call.id in shown}) for call in calls)
 
 
-def test_text(spec: FunctionSpec) -> str:
+def module_of_tests(spec: FunctionSpec) -> str:
     """Text of the test file: the source's own check where there is one, else one parametrised test per kind of outcome."""
     if spec.tests:
         return check_file(spec)

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+from learn_samples import TASKS, episodes, tokenizer
+
+from swefuse.collect import protocol
+from swefuse.errors import DataError
+from swefuse.learn.examples import make_example
+from swefuse.learn.tokens import codec_for
+from swefuse.policy.scripted import ScriptedPolicy
+from swefuse.records import Trajectory
+
+
+def trajectory(**changes: object) -> Trajectory:
+    return episodes(ScriptedPolicy("reference"))[0].model_copy(update=changes)
+
+
+def test_the_agents_tokens_are_trained_and_the_edit_among_what_was_open() -> None:
+    codec, task, made = codec_for(tokenizer()), TASKS[0], trajectory()
+    row, example = codec.row(task, made.steps), make_example(codec, task, made)
+    assert example.ids == row.ids
+    assert example.positions == tuple(place for start, end in row.spans for place in range(start, end))
+    open_at = dict(zip(example.positions, example.allowed, strict=True))
+    start, end = row.spans[2]
+    messages = codec.messages(task, protocol.choices(task, task.files, made.steps[:2]))
+    assert open_at[start] == tuple(sorted({ids[0] for ids in messages}))
+    assert all(row.ids[place] in open_at[place] for place in range(start, end))
+    assert any(len(open_at[place]) > 1 for place in range(start, end))
+    assert all(open_at[place] == () for place in example.positions if not start <= place < end), "forced moves are free text"
+
+
+def test_a_step_that_was_taken_back_stays_context() -> None:
+    codec, made = codec_for(tokenizer()), trajectory()
+    steps = tuple(step.model_copy(update={"keep": number != 2}) for number, step in enumerate(made.steps))
+    example = make_example(codec, TASKS[0], trajectory(steps=steps))
+    row = codec.row(TASKS[0], made.steps)
+    start, end = row.spans[2]
+    assert example.ids == row.ids
+    assert not set(range(start, end)) & set(example.positions) and len(example.positions) == sum(b - a for a, b in row.spans) - (
+        end - start
+    )
+
+
+def test_a_trajectory_without_anything_to_train_is_refused_by_name() -> None:
+    steps = tuple(step.model_copy(update={"keep": False}) for step in trajectory().steps)
+    with pytest.raises(DataError, match="no-7"):
+        make_example(codec_for(tokenizer()), TASKS[0], trajectory(steps=steps, id="no-7"))

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from learn_samples import TASKS, episodes, model, tokenizer
+
+from swefuse.errors import ConfigError
+from swefuse.learn.batch import Example, collate
+from swefuse.learn.examples import make_example
+from swefuse.learn.sft import SftSettings, fine_tune, learning_rate, sft_loss
+from swefuse.learn.tokens import codec_for
+from swefuse.policy.scripted import ScriptedPolicy
+
+
+def examples() -> list[Example]:
+    made = episodes(ScriptedPolicy("reference"))
+    return [make_example(codec_for(tokenizer()), task, episode) for task, episode in zip(TASKS, made, strict=True)]
+
+
+def test_the_learning_rate_rises_stays_and_falls() -> None:
+    settings = SftSettings(steps=10, warmup=2, hold=0.5, final_lr=0.2)
+    expected = [0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2]
+    assert [learning_rate(step, settings) for step in range(11)] == pytest.approx(expected)
+    assert learning_rate(0, SftSettings(warmup=0)) == 1.0
+    assert learning_rate(9, SftSettings(steps=10, warmup=0, hold=1.0)) == 1.0
+
+
+@torch.no_grad()
+def test_the_loss_by_hand() -> None:
+    """Choices among what was open plus a tenth of the plain loss there, forced tokens plainly, observations at their share."""
+    learner, two = model(), examples()[:2]
+    settings = SftSettings(raw_loss=0.1, prompt_loss=0.3)
+    chosen = raw = shown = 0.0
+    for example in two:
+        logits = learner(input_ids=torch.tensor([example.ids])).logits[0].double()
+        trained = dict(zip(example.positions, example.allowed, strict=True))
+        for place in range(1, len(example.ids)):
+            row, target = logits[place - 1], example.ids[place]
+            plain = float(row[target] - row.logsumexp(0))
+            if place not in trained:
+                shown += plain
+            elif trained[place]:
+                chosen += float(row[target] - row[list(trained[place])].logsumexp(0))
+                raw += plain
+            else:
+                chosen += plain
+    tokens = sum(len(example.positions) for example in two)
+    others = sum(len(example.ids) - 1 for example in two) - tokens
+    batch = collate(two, learner.config.vocab_size, 0)
+    loss, _ = sft_loss(learner, batch, settings, tokens, others)
+    assert loss.item() == pytest.approx(-(chosen + 0.1 * raw) / tokens - 0.3 * shown / others, rel=1e-5)
+    plain, _ = sft_loss(learner, batch, SftSettings(raw_loss=0.0, prompt_loss=0.0), tokens, others)
+    assert plain.item() == pytest.approx(-chosen / tokens, rel=1e-5)
+
+
+def weights_after(out: Path, progress: list[tuple[int, int]] | None = None, **changes: Any) -> dict[str, torch.Tensor]:
+    settings = SftSettings.model_validate({"steps": 2, "batch": 4, "warmup": 0, "lr": 1e-3, **changes})
+    seen = progress if progress is not None else []
+    trained = fine_tune(model(), tokenizer(), examples(), settings, out, lambda done, total: seen.append((done, total)))
+    return {name: value.clone() for name, value in trained.state_dict().items()}
+
+
+def apart(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> float:
+    return max(float((one[name] - two[name]).abs().max()) for name in one)
+
+
+def test_accumulating_gradients_changes_nothing(tmp_path: Path) -> None:
+    progress: list[tuple[int, int]] = []
+    whole = weights_after(tmp_path / "whole", progress)
+    assert progress == [(1, 2), (2, 2)]
+    rows = [json.loads(row) for row in (tmp_path / "whole" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows[:2]] == [1, 2] and rows[1]["choice_loss"] < rows[0]["choice_loss"]
+    assert apart(whole, model().state_dict()) > 1e-4
+    assert apart(whole, weights_after(tmp_path / "single", micro_batch=1)) < 1e-5
+
+
+def test_forward_passes_that_do_not_divide_the_batch_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="micro_batch 3 does not divide batch 4"):
+        weights_after(tmp_path, micro_batch=3)

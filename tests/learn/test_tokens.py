@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from learn_samples import TASKS, episodes, make_task, tokenizer
+
+from swefuse.code.operators import edits
+from swefuse.collect import protocol
+from swefuse.errors import DataError
+from swefuse.learn.tokens import ACT, OBS, TASK, ChatCodec, NanoCodec, Pieces, codec_for, instruction, make_lens, nano_text, shorten
+from swefuse.policy.base import Choice
+from swefuse.policy.scripted import ScriptedPolicy
+from swefuse.records import Action, Step, Task, TokenTrace
+from swefuse.tasks.families import composed_functions, corpus_functions
+from swefuse.workspace import apply_edit
+
+FRAGMENTS = [
+    "    ", "def f(v0):\n", "\n+", "\n-", "@edit f:12*2",
+    "#guard\n", " not ", "x1 //= 10", "v0[1:]", "'a\\n'", "\t", "é", "->", "3>", "FAIL ",
+]  # fmt: skip
+TEMPLATE = (
+    "{% for m in messages %}[{{ m.role }}]{{ m.content }}[end]\n{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
+)
+
+
+def nano() -> NanoCodec:
+    codec = codec_for(tokenizer())
+    assert isinstance(codec, NanoCodec)
+    return codec
+
+
+def chat(template: str | None = TEMPLATE) -> ChatCodec:
+    own = copy.deepcopy(tokenizer())
+    own.chat_template = template
+    return ChatCodec(own)
+
+
+def mended() -> list[tuple[Task, tuple[Step, ...]]]:
+    return [(task, episode.steps) for task, episode in zip(TASKS, episodes(ScriptedPolicy("reference")), strict=True)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=4)), max_size=8).map("".join))
+def test_encoding_by_pieces_equals_encoding_the_whole(text: str) -> None:
+    assert Pieces(tokenizer())(text) == tokenizer().encode(text, add_special_tokens=False)
+
+
+def test_the_lens_numbers_names_and_hides_docstring_comments_and_blank_lines() -> None:
+    task, steps = mended()[0]
+    shown = "1>def f(v0, v1):\n2>    if v0 > v1:\n3>        return v1\n4>    return v0"
+    assert nano().observation(task, steps[0], short=False) == shown
+    task, steps = mended()[1]
+    rows = nano().observation(task, steps[0], short=False).split("\n")
+    assert rows[1:4] == ["2>    v1 = 1", "3>    for v2 in v0:", "4>        v1 += v2"], "world lines 3 and 4 are not shown"
+    assert make_lens("x = 1\ndef g(a):\n    return a.a + len(a)\n", "g").text("g(a).a") == "f(v0).a", "attributes keep their names"
+
+
+GAPS = 'def walk(xs):\n    """One.\n\n    Two."""\n    out = 0\n    for x in xs:\n        out += x\n\n    # done\n    return out\n'
+
+
+def test_an_edit_at_a_hidden_line_stands_before_the_next_shown_one() -> None:
+    task = make_task("walk", GAPS, (1, "", ""), {"([],)": "[]"})
+    hidden = [edit.action("m.py") for edit in edits(GAPS, "walk") if edit.line == 8]
+    assert hidden, "an edit at the end of the loop stands on the blank line behind it"
+    # shown: def 1, out 2, for 3, append 4, return 5
+    assert {nano().through(nano().lens(task), action).line for action in hidden} == {5}
+    assert make_lens(GAPS, "walk").line(11) == 6 and make_lens(GAPS, "walk").line(99) == 99
+
+
+def test_the_failing_rows_of_a_test_come_first_and_short() -> None:
+    task = TASKS[0]
+    long = "9" * 100
+    rows = [f"FAIL clip(1, {n}) gave {long}, expected {n}" for n in range(3)] + ["PASS clip(5, 3) gave 5", "PASS clip(6, 3) gave 6"]
+    step = Step(thought="", action=Action(name="test"), raw="@test\n", observation="\n".join(rows), before="", after="")
+    shown = nano().observation(task, step, short=False).split("\n")
+    assert shown == [f"FAIL f(1, {n}) gave {shorten(long)}, expected {n}" for n in range(2)] + ["PASS f(5, 3) gave 5"]
+    assert nano().observation(task, step, short=True) == shown[0]
+    assert len(shorten(long)) == 44 and shorten("short") == "short"
+
+
+@pytest.mark.parametrize("made", [nano, chat])
+def test_rows_only_grow(made: Any) -> None:
+    codec = made()
+    for task, steps in mended():
+        for turn in range(len(steps)):
+            prompt = codec.row(task, steps[:turn], prompt=True)
+            later = codec.row(task, steps[: turn + 1])
+            assert later.ids[: len(prompt.ids)] == prompt.ids
+            assert later.spans[-1][0] == len(prompt.ids) and later.spans[:-1] == prompt.spans
+
+
+def test_a_nano_row_reads_like_the_episode() -> None:
+    task, steps = mended()[0]
+    row = nano().row(task, steps[:1], prompt=True)
+    view = nano().observation(task, steps[0], short=False)
+    text = f"{TASK}{ACT}@view f\n{OBS}{view}\n{ACT}"
+    assert tokenizer().decode(row.ids) == text == nano_text(task, steps[:1]) + ACT
+    start, end = nano().row(task, steps).spans[2]
+    assert tokenizer().decode(nano().row(task, steps).ids[start:end]) == "#comparison\n@edit f:2\n-if v0 > v1:\n+if v0 < v1:\n"
+
+
+def test_ids_that_a_model_wrote_and_text_that_did_not_parse_enter_as_they_are() -> None:
+    task, steps = mended()[0]
+    trace = TokenTrace(token_ids=(7, 9, 7), logprobs=(0, 0, 0), raw_logprobs=(0, 0, 0), entropies=(0, 0, 0))
+    written = steps[0].model_copy(update={"trace": trace})
+    broken = steps[0].model_copy(update={"action": None, "raw": "@vew it\n"})
+    for codec in (nano(), chat()):
+        start, end = codec.row(task, (written,)).spans[0]
+        assert codec.row(task, (written,)).ids[start:end] == (7, 9, 7)
+        start, end = codec.row(task, (broken,)).spans[0]
+        assert tokenizer().decode(codec.row(task, (broken,)).ids[start:end]).removesuffix("[end]\n") == "@vew it\n"
+
+
+def test_messages_equal_message_for_every_choice_and_tell_unlike_ones_apart() -> None:
+    specs = [*corpus_functions()[::200], *composed_functions(12)[5::6]]
+    tasks = [*TASKS, make_task("walk", GAPS, (1, "", ""), {}), *(make_task(s.name, s.text, (1, "", ""), {}) for s in specs)]
+    for task in tasks:
+        path, name = protocol.entry(task)
+        choices = [Choice(edit.kind.value, edit.action(path)) for edit in edits(task.files[path], name)]
+        choices.append(Choice("", Action(name="submit")))
+        assert len(choices) > 10
+        codec = nano()
+        found = codec.messages(task, choices)
+        assert found == [codec.message(task, choice) for choice in choices]
+        assert found == codec.messages(task, choices), "what was remembered is left as it was"
+        outcomes: dict[tuple[int, ...], str] = {}
+        for ids, choice in zip(found[:-1], choices, strict=False):
+            code = ast.dump(ast.parse(apply_edit(task.files, choice.action)[path]))
+            assert outcomes.setdefault(ids, code) == code, "equal messages make equal code"
+
+
+def test_a_chat_row_is_the_text_of_the_template() -> None:
+    codec = chat()
+    task, steps = mended()[0]
+    said = [{"role": "user", "content": instruction(task)}]
+    for step in steps[:3]:
+        said += [{"role": "assistant", "content": step.raw}, {"role": "user", "content": step.observation}]
+    expected = codec.tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
+    row = codec.row(task, steps[:3], prompt=True)
+    assert codec.tokenizer.decode(row.ids) == expected
+    written = [codec.tokenizer.decode(row.ids[start:end]) for start, end in row.spans]
+    assert written == [step.raw + "[end]\n" for step in steps[:3]]
+    assert codec.messages(task, [Choice("", Action(name="test"))]) == [codec.message(task, Choice("", Action(name="test")))]
+
+
+def test_a_template_that_rewrites_history_or_is_missing_is_refused() -> None:
+    with pytest.raises(DataError, match="rewrites earlier turns"):
+        chat("{{ messages[-1].content }}")
+    with pytest.raises(DataError, match="rewrites earlier turns"):
+        chat("{{ messages | length }} turns" + TEMPLATE)
+    with pytest.raises(DataError, match="no chat template"):
+        chat(None)
+
+
+def test_a_hidden_instruction_is_not_shown() -> None:
+    hidden = TASKS[0].model_copy(update={"hide_instruction": True})
+    assert TASKS[0].instruction in instruction(TASKS[0])
+    assert TASKS[0].instruction not in instruction(hidden) and "@submit" in instruction(hidden)
