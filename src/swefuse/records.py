@@ -190,7 +190,7 @@ class Step(Record):
 
 
 class TestResult(Record):
-    """One expected test id: ``passed``, ``failed``, ``error``, ``skipped``, ``timeout`` or ``missing``. ``detail`` is for people and agents."""
+    """How one expected test id ended. ``detail`` is for people and agents."""
 
     __test__ = False  # not a pytest class, whatever its name says
 
@@ -223,7 +223,7 @@ class PolicyIdentity(Record):
 
 
 class Trajectory(Record):
-    """Everything that happened between a task and its verdict."""
+    """Everything that happened between a task and its verdict. ``files`` holds the changed files of the final state only."""
 
     id: str
     schema_version: int = SCHEMA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from swefuse.code.meaning import same_meaning
+from swefuse.code.meaning import meaning
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from swefuse.code.meaning import same_meaning
     ],
 )
 def test_counts_as_the_same(one: str, other: str) -> None:
-    assert same_meaning(one, other)
+    assert meaning(one) == meaning(other)
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_counts_as_the_same(one: str, other: str) -> None:
     ],
 )
 def test_counts_as_different(one: str, other: str) -> None:
-    assert not same_meaning(one, other)
+    assert meaning(one) != meaning(other)

@@ -11,7 +11,7 @@ from learn_samples import TASKS, episodes, model, tokenizer
 from swefuse.errors import ConfigError
 from swefuse.learn.batch import Example, collate
 from swefuse.learn.examples import make_example
-from swefuse.learn.sft import SftSettings, fine_tune, learning_rate, sft_loss
+from swefuse.learn.sft import SftSettings, batch_order, fine_tune, learning_rate, sft_loss
 from swefuse.learn.tokens import codec_for
 from swefuse.policy.scripted import ScriptedPolicy
 
@@ -81,3 +81,14 @@ def test_accumulating_gradients_changes_nothing(tmp_path: Path) -> None:
 def test_forward_passes_that_do_not_divide_the_batch_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="micro_batch 3 does not divide batch 4"):
         weights_after(tmp_path, micro_batch=3)
+
+
+def test_the_first_steps_see_the_shorter_half_only() -> None:
+    lengths = [10 * (number % 7) + number for number in range(40)]
+    settings = SftSettings(steps=20, batch=4, short_first=0.5, seed=3)
+    order = batch_order(lengths, settings)
+    median = sorted(lengths)[len(lengths) // 2]
+    assert len(order) == 20 and all(len(batch) == 4 for batch in order)
+    assert all(lengths[place] <= median for batch in order[:10] for place in batch)
+    assert any(lengths[place] > median for batch in order[10:] for place in batch)
+    assert order == batch_order(lengths, settings)

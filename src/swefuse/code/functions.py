@@ -11,7 +11,7 @@ import builtins
 import hashlib
 import keyword
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from swefuse.errors import DataError
@@ -121,8 +121,11 @@ def body_statements(node: ast.FunctionDef) -> list[ast.stmt]:
     return node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
 
 
-def local_names(node: ast.FunctionDef) -> list[str]:
-    """Parameters and every name bound inside, nested scopes included, in order of first appearance in the text."""
+def local_names(node: ast.FunctionDef, nodes: Sequence[ast.AST] | None = None) -> list[str]:
+    """Parameters and every name bound inside, nested scopes included, in order of first appearance in the text.
+
+    ``nodes``: those of ``walk(node)``, for callers that have them already.
+    """
     found: dict[str, tuple[int, int]] = {}
 
     def add(name: str, line: int, column: int) -> None:
@@ -130,7 +133,7 @@ def local_names(node: ast.FunctionDef) -> list[str]:
             found[name] = (line, column)
 
     outer: set[str] = set()
-    for child in walk(node):
+    for child in walk(node) if nodes is None else nodes:
         if isinstance(child, ast.Name):
             if not isinstance(child.ctx, ast.Load):
                 add(child.id, child.lineno, child.col_offset)

@@ -6,16 +6,12 @@ import ast
 import textwrap
 
 
-def same_meaning(one: str, other: str) -> bool:
-    """Whether two texts of statements are equal up to messages of errors and ways to write a test.
+def meaning(text: str) -> str:
+    """A form of a text of statements that is equal for two of one meaning: the same up to messages of errors and ways to test.
 
     ``len(x) == 0``, ``x == ""`` and ``not x`` count as one, and so do ``n < 1`` and ``n <= 0``: that is true of integers and of
     containers only, so whoever relies on it runs the tests.
     """
-    return _normal(one) == _normal(other)
-
-
-def _normal(text: str) -> str:
     try:
         tree = ast.parse(textwrap.dedent(text))
     except SyntaxError:  # an ``elif``, or a part of one

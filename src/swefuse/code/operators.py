@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from swefuse.code.edit import Bug, Edit
 from swefuse.code.insertions import blocks, insertions, is_guard
-from swefuse.code.meaning import same_meaning
+from swefuse.code.meaning import meaning
 from swefuse.code.shape import Shape
 from swefuse.code.statements import is_small
 from swefuse.code.substitutions import substitutions
@@ -66,7 +66,7 @@ def breaks(source_text: str, name: str) -> list[Edit]:
 def mending(original: str, broken: str, name: str, choices: list[Edit] | None = None) -> Edit | None:
     """The edit of the broken state that gives back the original, or None if no edit does.
 
-    A dropped statement counts as given back when what is inserted means the same (``same_meaning``). ``choices`` are the edits of
+    A dropped statement counts as given back when what is inserted has the same ``meaning``. ``choices`` are the edits of
     the broken state, for callers that have them already.
     """
     choices = edits(broken, name) if choices is None else choices
@@ -84,7 +84,10 @@ def mending(original: str, broken: str, name: str, choices: list[Edit] | None = 
     below = after[first][0] if first < len(after) else len(broken)
     here = [edit for edit in choices if not edit.old and above < edit.line <= below and _column(edit.new) == _column(removed)]
     exact = next((edit for edit in here if edit.new == removed), None)
-    return exact or next((edit for edit in here if same_meaning(edit.new, removed)), None)
+    if exact is not None:
+        return exact
+    wanted = meaning(removed)
+    return next((edit for edit in here if meaning(edit.new) == wanted), None)
 
 
 def _code_lines(text: str) -> list[tuple[int, str]]:

@@ -6,6 +6,7 @@ Only used to leave out edits that no engineer would try (a list where a count st
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from swefuse.code.functions import walk
 
@@ -116,14 +117,17 @@ def _bind_loop(target: ast.expr, iterable: ast.expr, types: dict[str, str], elem
 _BINDING = (ast.Assign, ast.AnnAssign, ast.For, ast.comprehension)
 
 
-def coarse_types(node: ast.FunctionDef) -> dict[str, str]:
-    """Coarse type of every parameter and assigned name of a function, and of ``return`` (a key no local can have)."""
+def coarse_types(node: ast.FunctionDef, nodes: Sequence[ast.AST] | None = None) -> dict[str, str]:
+    """Coarse type of every parameter and assigned name of a function, and of ``return`` (a key no local can have).
+
+    ``nodes``: those of ``walk(node)``, for callers that have them already.
+    """
     types: dict[str, str] = {"return": of_annotation(node.returns)}
     elements: dict[str, str] = {}
     for arg in node.args.posonlyargs + node.args.args + node.args.kwonlyargs:
         types[arg.arg] = of_annotation(arg.annotation)
         elements[arg.arg] = _element(arg.annotation)
-    binding = [n for n in walk(node) if isinstance(n, _BINDING)]
+    binding = [n for n in (walk(node) if nodes is None else nodes) if isinstance(n, _BINDING)]
     for child in sorted(binding, key=lambda n: n.target.lineno if isinstance(n, ast.comprehension) else n.lineno):
         if isinstance(child, ast.Assign):
             for target in child.targets:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from swefuse.code.edit import Bug, Edit
-from swefuse.code.functions import BUILTINS, Span, walk
+from swefuse.code.functions import BUILTINS, Span
 from swefuse.code.scope import UNKNOWN, fits
 from swefuse.code.shape import NOWHERE, Shape
 
@@ -196,7 +196,7 @@ class _Sites:
 
 def _boundary_positions(shape: Shape) -> set[ast.expr]:
     found: set[ast.expr] = set()
-    for child in walk(shape.node, into_fstrings=False):
+    for child in shape.plain:
         if isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id == "range":
             found.update(child.args)
         elif isinstance(child, ast.Subscript):

@@ -92,6 +92,8 @@ class RlvrSettings(BaseModel):
         """Without a noise rate every posterior is certain, so that ``posterior`` would be ``off`` under another name."""
         if self.weights == "posterior" and self.false_pass == 0:
             raise ValueError("weights = posterior needs false_pass above 0 (the verifier's rate of false passes)")
+        if self.weights == "posterior" and self.head != "residual":
+            raise ValueError("weights = posterior needs head = residual, which gives each candidate a chance of passing")
         return self
 
 
@@ -159,9 +161,7 @@ def weigh(data: Rollouts, known: Candidates, head: Head, weigher: Weigher, setti
     q = dict(zip(places, head.scores(known.only(known.graded)), strict=True))
     verdicts_p = head.verdicts(known, [(pair.a, pair.b) for pair in found])
     recorded = [bool(x) for x in known.passed]
-    rows = [
-        (prior, (q[p.a], q[p.b]), (recorded[p.a], recorded[p.b]), p.label) for p, prior in zip(found, verdicts_p, strict=True)
-    ]
+    rows = [(prior, (q[p.a], q[p.b]), (recorded[p.a], recorded[p.b]), p.label) for p, prior in zip(found, verdicts_p, strict=True)]
     weights = weigher.weights(rows, settings.seed)
     return [
         pair.model_copy(update={"p": p, "h": normalised_entropy(p), "weight": w})

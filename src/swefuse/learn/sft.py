@@ -42,7 +42,7 @@ class SftSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    steps: int = Field(480, ge=1, description="optimizer steps")
+    steps: int = Field(520, ge=1, description="optimizer steps")
     batch: int = Field(24, ge=1, description="trajectories a step")
     micro_batch: int = Field(0, ge=0, description="trajectories a forward pass; divides batch, 0: the whole batch")
     lr: float = Field(2e-3, gt=0, description="peak learning rate")
@@ -52,7 +52,8 @@ class SftSettings(BaseModel):
     weight_decay: float = Field(0.05, ge=0, description="AdamW weight decay")
     clip: float = Field(1.0, gt=0, description="largest gradient norm")
     raw_loss: float = Field(1.0, ge=0, description="share of the unconstrained cross-entropy at choices")
-    prompt_loss: float = Field(0.1, ge=0, description="share of the cross-entropy of observations")
+    prompt_loss: float = Field(0.05, ge=0, description="share of the cross-entropy of observations")
+    short_first: float = Field(0.35, ge=0, le=1, description="share of the steps that see only the shorter half of the data")
     seed: int = Field(0, ge=0, description="order of the data")
 
 
@@ -87,6 +88,18 @@ def sft_loss(
             prompt = token_logprobs(head(hidden[:, :-1][shown[:, 1:]]), batch.ids[shown])
             loss = loss - settings.prompt_loss * prompt.sum() / prompt_tokens
     return loss, -chosen[choice].sum().detach()
+
+
+def batch_order(lengths: Sequence[int], settings: SftSettings) -> list[list[int]]:
+    """The batches of all steps: for the first ``short_first`` of them from the shorter half of the examples, then from all.
+
+    Raises DataError when half of the examples do not fill one batch.
+    """
+    short = sorted(range(len(lengths)), key=lambda number: (lengths[number], number))[: max(settings.batch, len(lengths) // 2)]
+    first = round(settings.steps * settings.short_first)
+    early = islice(bucketed([lengths[number] for number in short], settings.batch, settings.seed), first)
+    late = islice(bucketed(lengths, settings.batch, settings.seed + 1), settings.steps - first)
+    return [[short[place] for place in batch] for batch in early] + list(late)
 
 
 class _Log(TrainerCallback):
@@ -160,8 +173,7 @@ def fine_tune(
     if settings.batch % micro:
         raise ConfigError(f"micro_batch {micro} does not divide batch {settings.batch}")
     out.mkdir(parents=True, exist_ok=True)
-    order = list(islice(bucketed([len(e.ids) for e in examples], settings.batch, settings.seed), settings.steps))
-    flat = [number for batch in order for number in batch]
+    flat = [number for batch in batch_order([len(e.ids) for e in examples], settings) for number in batch]
     vocabulary, pad = model.config.vocab_size, tokenizer.pad_token_id or 0
 
     def collator(rows: list[dict[str, int]]) -> dict[str, Any]:

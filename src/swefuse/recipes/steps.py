@@ -192,6 +192,8 @@ def control_steps(run: Run, examples: Sequence[Example]) -> int:
     """Steps that process as many tokens as stage 2 did, a token with its backward pass counting as three forward ones."""
     rows = [json.loads(line) for line in (run.out / "rlvr" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     spent: float = sum(row["forward_tokens"] + 3 * row["trained_tokens"] for row in rows)
+    if not examples:
+        raise InfraError("no trajectory of stage 2's tasks was accepted, so there is nothing for the control to train on")
     mean = sum(len(example.ids) for example in examples) / len(examples)
     return max(1, round(spent / (3 * mean * run.config.sft.batch)))
 

@@ -74,7 +74,8 @@ def _report(run: Run, results: Results, state: dict[str, Any]) -> ReportModel:
 
 def _difference(models: dict[str, list[Result]], pair: str) -> tuple[float, float, float] | None:
     left, _, right = pair.partition("-")
-    if len({r.function for r in models[left]}) < 2:
+    graded = {r.task_id for r in models[right] if r.n}
+    if len({r.function for r in models[left] if r.n and r.task_id in graded}) < 2:
         return None
     found = difference(models[left], models[right])
     return found.mean, found.low, found.high

@@ -13,12 +13,11 @@ from swefuse.errors import DataError
 from swefuse.records import Kind, Provenance, Task
 from swefuse.tasks.names import new_names
 from swefuse.tasks.observe import results
-from swefuse.tasks.prepare import check_result
+from swefuse.tasks.prepare import MOST_EDITS, check_result
 from swefuse.tasks.spec import MODULE, TEST_MODULE, FunctionSpec
 from swefuse.tasks.suites import make_suites, module_of_tests
 from swefuse.tasks.workers import sandbox as worker_sandbox
 
-MOST_EDITS = 600
 HANGS_CPU_S = 0.03  # all calls together; a bug that hangs shows nothing but a time-out, and each of its runs costs thirty others
 # a dropped first value gives itself away by a NameError, so such bugs come last
 _FIRST_VALUE = re.compile(r"\s*\w+ = (-?[\d.]+|\[\]|\{\}|\"\"|''|None|True|False|set\(\))\n")

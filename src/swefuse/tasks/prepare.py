@@ -7,17 +7,19 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from swefuse.code.operators import edits
 from swefuse.errors import DataError
 from swefuse.records import Call, TestResult
 from swefuse.sandbox.base import Sandbox
 from swefuse.tasks.humaneval import RECORDER, check_file, recorder_file
 from swefuse.tasks.inputs import argument_text, candidates
-from swefuse.tasks.observe import Observed, observe, results
+from swefuse.tasks.observe import observe, results
 from swefuse.tasks.spec import MODULE, TEST_MODULE, FunctionSpec
 from swefuse.tasks.suites import FEWEST_CALLS, MOST_CALLS, choose_calls
 from swefuse.tasks.workers import sandbox as worker_sandbox
 
 CANDIDATES = 40
+MOST_EDITS = 600  # of a function, whole or broken: more make no choice that a small model can learn
 RECORD_CPU_S = 5.0
 CHECK_CPU_S = 2.0
 _CHECK = Call(id="test_check", args="()", want="None")
@@ -35,6 +37,8 @@ class Prepared:
 def prepare(spec: FunctionSpec) -> Prepared:
     """Fill the calls of a function. Runs in a worker process; the same function always gets the same calls."""
     sandbox = worker_sandbox()
+    if len(edits(spec.text, spec.name)) > MOST_EDITS:
+        return Prepared(spec, f"more than {MOST_EDITS} edits apply")
     try:
         if spec.tests and check_result(sandbox, spec, spec.text).outcome != "passed":
             return Prepared(spec, "the reference does not pass the source's own check")
@@ -43,20 +47,18 @@ def prepare(spec: FunctionSpec) -> Prepared:
             spec = replace(spec, arguments=tuple(arguments))
         else:
             arguments = candidates(random.Random(spec.key), spec.arguments, CANDIDATES)
-        files = {MODULE: spec.text}
-        entry = f"{MODULE}:{spec.name}"
-        first, second = (observe(sandbox, files, entry, arguments) for _ in range(2))
+        files, entry = {MODULE: spec.text}, f"{MODULE}:{spec.name}"
+        answers = list(zip(arguments, observe(sandbox, files, entry, arguments), strict=True))
     except DataError as error:
         return Prepared(spec, str(error)[:200])
-    answers = [
-        (text, got if got == again else Observed(trouble="the answer differs between runs"))
-        for text, got, again in zip(arguments, first, second, strict=True)
-    ]
-    calls = choose_calls(spec, answers, random.Random(spec.key))
     dropped = Counter(got.trouble for _, got in answers if got.trouble)
+    chosen = choose_calls(spec, answers, random.Random(spec.key))
+    again = results(sandbox, files, entry, chosen)
+    calls = tuple(call for call in chosen if again[call.id].outcome == "passed")
+    dropped["the answer differs between runs"] += len(chosen) - len(calls)
     if len(calls) < FEWEST_CALLS:
-        return Prepared(spec, f"fewer than {FEWEST_CALLS} usable calls", dropped)
-    return Prepared(replace(spec, calls=calls), "", dropped)
+        return Prepared(spec, f"fewer than {FEWEST_CALLS} usable calls", +dropped)
+    return Prepared(replace(spec, calls=calls), "", +dropped)
 
 
 def check_result(sandbox: Sandbox, spec: FunctionSpec, text: str) -> TestResult:
