@@ -38,7 +38,7 @@ def steady(seed: int, threads: int) -> None:
     torch.manual_seed(seed)
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # nobody reads what was not written, and filling it takes time
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # nobody reads what was not written, and filling it takes time
     try:
         libc = ctypes.CDLL("libc.so.6")
         for parameter, value in ((-3, 1 << 30), (-1, (1 << 31) - 1), (-2, 1 << 26)):  # mmap threshold, trim threshold, top pad
