@@ -22,6 +22,7 @@ SMALL = TasksConfig(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_the_stage_writes_proven_tasks_that_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
     steps: list[tuple[int, int]] = []
     two = run(SMALL, tmp_path / "two", lambda done, total: steps.append((done, total)))

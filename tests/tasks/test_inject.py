@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from conftest import make_spec
+from small_functions import make_spec
 
 from swefuse.code.functions import body_hash, function
 from swefuse.code.operators import Bug, Edit, apply, edits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from conftest import CLIP_ARGUMENTS, HELPED, make_spec
+from small_functions import CLIP_ARGUMENTS, HELPED, make_spec
 
 from swefuse.sandbox import Sandbox
 from swefuse.tasks.inputs import candidates

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from conftest import CLIP, make_spec
+from small_functions import CLIP, make_spec
 
 from swefuse.tasks.families import composed_functions, corpus_functions
 from swefuse.tasks.splits import TRAIN, split_functions
