@@ -231,7 +231,8 @@ def _explain(item: Mapping[str, Any], model: type[BaseModel], sources: Mapping[s
         choices = setting.type.replace("'", "").split(" | ") if setting else []
         message += nearest(str(item["input"]), choices).replace("; valid", "; choices")
     shown = f" = {_toml(item['input'])}" if isinstance(item["input"], bool | int | float | str) else ""
-    return f"{where}: {key}{shown}: {message[:1].lower()}{message[1:]}"
+    what = f"{where}: {key}{shown}" if key else where
+    return f"{what}: {message[:1].lower()}{message[1:]}"
 
 
 _BOUNDS: dict[type, Callable[[Any], str]] = {

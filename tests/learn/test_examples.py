@@ -5,7 +5,7 @@ from learn_samples import TASKS, episodes, tokenizer
 
 from swefuse.collect import protocol
 from swefuse.errors import DataError
-from swefuse.learn.examples import make_example
+from swefuse.learn.examples import make_example, without_tail
 from swefuse.learn.tokens import codec_for
 from swefuse.policy.scripted import ScriptedPolicy
 from swefuse.records import Trajectory
@@ -45,3 +45,18 @@ def test_a_trajectory_without_anything_to_train_is_refused_by_name() -> None:
     steps = tuple(step.model_copy(update={"keep": False}) for step in trajectory().steps)
     with pytest.raises(DataError, match="no-7"):
         make_example(codec_for(tokenizer()), TASKS[0], trajectory(steps=steps, id="no-7"))
+
+
+def test_a_row_without_its_tail_ends_with_the_last_choice() -> None:
+    codec, task, made = codec_for(tokenizer()), TASKS[0], trajectory()
+    whole, (_, end) = make_example(codec, task, made), codec.row(task, made.steps).spans[2]
+    cut = without_tail(whole)
+    assert cut.ids == whole.ids[:end] and max(cut.positions) == end - 1 < max(whole.positions)
+    assert cut.positions == whole.positions[: len(cut.positions)] and cut.allowed == whole.allowed[: len(cut.positions)]
+    assert without_tail(cut) == cut
+
+
+def test_a_row_in_which_nothing_was_open_stays_whole() -> None:
+    steps = tuple(step.model_copy(update={"keep": number != 2}) for number, step in enumerate(trajectory().steps))
+    example = make_example(codec_for(tokenizer()), TASKS[0], trajectory(steps=steps))
+    assert without_tail(example) == example

@@ -83,6 +83,23 @@ def test_the_failing_rows_of_a_test_come_first_and_short() -> None:
     assert len(shorten(long)) == 44 and shorten("short") == "short"
 
 
+def test_a_long_function_name_takes_no_room_from_the_arguments() -> None:
+    task, steps = mended()[0]
+    name = protocol.entry(task)[1]
+    body = task.files["m.py"].replace(f"def {name}(", "def " + "a_very_" * 10 + "long_name(")
+    suites = tuple(s.model_copy(update={"entry": "m.py:" + "a_very_" * 10 + "long_name"}) for s in task.suites)
+    long = task.model_copy(update={"files": {**task.files, "m.py": body}, "suites": suites})
+    step = steps[1].model_copy(update={"observation": "FAIL " + "a_very_" * 10 + "long_name(3, 4) gave 4, expected 3"})
+    assert nano().observation(long, step, short=False) == "FAIL f(3, 4) gave 4, expected 3"
+
+
+def test_a_row_begins_with_the_words_of_the_functions_name_unless_the_instruction_is_hidden() -> None:
+    task, steps = mended()[0]
+    words = protocol.entry(task)[1].replace("_", " ")
+    hidden = task.model_copy(update={"hide_instruction": True})
+    assert nano_text(task, steps).startswith(f"{TASK} {words}{ACT}") and nano_text(hidden, steps).startswith(TASK + ACT)
+
+
 @pytest.mark.parametrize("made", [nano, chat])
 def test_rows_only_grow(made: Any) -> None:
     codec = made()
@@ -98,7 +115,7 @@ def test_a_nano_row_reads_like_the_episode() -> None:
     task, steps = mended()[0]
     row = nano().row(task, steps[:1], prompt=True)
     view = nano().observation(task, steps[0], short=False)
-    text = f"{TASK}{ACT}@view f\n{OBS}{view}\n{ACT}"
+    text = f"{TASK} clip{ACT}@view f\n{OBS}{view}\n{ACT}"
     assert tokenizer().decode(row.ids) == text == nano_text(task, steps[:1]) + ACT
     start, end = nano().row(task, steps).spans[2]
     assert tokenizer().decode(nano().row(task, steps).ids[start:end]) == "#comparison\n@edit f:2\n-if v0 > v1:\n+if v0 < v1:\n"

@@ -12,7 +12,8 @@ from swefuse.learn.batch import Group, open_tokens, pack
 from swefuse.learn.rollouts import read
 from swefuse.learn.tokens import codec_for
 from swefuse.policy.base import Choice, Reply, Request
-from swefuse.policy.local import LocalPolicy, build_trie, draw_index
+from swefuse.policy.local import LocalPolicy
+from swefuse.policy.trie import build_trie, draw_index
 from swefuse.records import Action, TokenTrace
 
 CODEC = codec_for(tokenizer())

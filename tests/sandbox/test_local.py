@@ -179,3 +179,14 @@ def test_names_are_looked_up_in_the_table_or_as_a_dotted_path() -> None:
         open_sandbox("locl")
     with pytest.raises(ConfigError, match="cannot be loaded"):
         open_sandbox("swefuse.sandbox.local:Nothing")
+
+
+def test_a_candidate_is_not_slowed_by_the_jobs_before_it(sandbox: LocalSandbox) -> None:
+    """What the worker leaves behind by a job is collected, and what a candidate inherits is frozen, out of its collector's way."""
+    inherited = "import gc\ndef f(*_):\n    return gc.get_freeze_count()\n"
+    tracked = "import gc\ndef f(*_):\n    return len(gc.get_objects())\n"
+    counts = [ask(sandbox, inherited, f"([[{n}, [{n}]]], {n})") for n in range(300)]
+    assert min(counts) > 1000, "the worker is frozen into the candidate"
+    assert max(counts[60:]) < 1.05 * max(counts[:60]), "nothing piles up with age"
+    own = {ask(sandbox, tracked, f"([[{n}, [{n}]]], -1)") for n in range(30)}
+    assert len(own) == 1, "the candidate's collector walks what is its own, whatever was left since the worker last collected"

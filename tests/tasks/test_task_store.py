@@ -28,6 +28,14 @@ def test_round_trip(tmp_path: Path) -> None:
     assert load_tasks(tmp_path / "tasks.jsonl") == [a_task(), a_task()]
 
 
+def test_line_ends_of_unicode_inside_a_text_are_no_line_ends_of_the_file(tmp_path: Path) -> None:
+    files = {"m.py": 'MARK = "\u2028\x85\x0c"\n\ndef f():\n    return 2\n'}
+    task = a_task()
+    odd = task.model_copy(update={"files": files, "id": Task.make_id(task.kind, files, task.suites)})
+    save_tasks(tmp_path / "tasks.jsonl", [odd, task])
+    assert load_tasks(tmp_path / "tasks.jsonl") == [odd, task]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

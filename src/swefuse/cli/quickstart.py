@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Annotated, Literal
 
@@ -39,17 +40,19 @@ def quickstart(
     with extras():
         from swefuse.recipes.config import QuickstartConfig
         from swefuse.recipes.quickstart import run
-    from swefuse.evaluate.report import load, terminal
+    from swefuse.evaluate.report import load, seeds_terminal, terminal
 
     given = {"budget": budget, "seed": seed, "seeds": seeds, "base": base}
     named = [item for key, value in given.items() for item in option(key, value)]
     settings = prepare(QuickstartConfig, config, [*named, *(overrides or [])], out)
-    folder = run(settings, out, resume, partial(stage_progress, quiet=as_json))
-    report, _ = load(folder)
+    folders = run(settings, out, resume, partial(stage_progress, quiet=as_json))
+    reports = [load(folder)[0] for folder in folders]
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        several = json.loads((out / "seeds.json").read_bytes()) if len(folders) > 1 else None
+        print_json(several or reports[0].model_dump(mode="json"))
         return
     from rich import print as show
 
-    show(terminal(report))
-    typer.echo(f"report: {folder / 'report.html'}")
+    show(terminal(reports[0]) if len(reports) == 1 else seeds_terminal(reports))
+    for folder in folders:
+        typer.echo(f"report: {folder / 'report.html'}")

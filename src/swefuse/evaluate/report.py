@@ -10,9 +10,9 @@ from pathlib import Path
 
 from swefuse.evaluate.html.page import build
 from swefuse.evaluate.report_model import ReportData, ReportModel, load
-from swefuse.evaluate.tables import terminal
+from swefuse.evaluate.tables import seeds_terminal, terminal
 
-__all__ = ["ReportData", "ReportModel", "load", "render", "save", "terminal"]
+__all__ = ["ReportData", "ReportModel", "load", "render", "save", "seeds_terminal", "terminal"]
 
 
 def save(run: Path, report: ReportModel, data: ReportData) -> None:

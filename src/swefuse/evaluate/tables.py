@@ -204,3 +204,27 @@ def terminal(report: ReportModel) -> RenderableType:
     )
     spent = f"{duration(report.seconds['total'])}, peak memory {report.peak_rss_mb:,.0f} MB, seed {report.seed}"
     return Group(results, changes, Text(judged), Text(spent), Text(headline(report), style="bold"))
+
+
+def seeds_terminal(reports: Sequence[ReportModel]) -> RenderableType:
+    """Several seeds side by side: sampled pass@1 of SFT, control and RLVR, and in how many seeds an interval lies above 0."""
+    scores = Table(title="Sampled pass@1 by seed, in per cent", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("split", "model"):
+        scores.add_column(name, no_wrap=True)
+    for report in reports:
+        scores.add_column(f"seed {report.seed}", justify="right", no_wrap=True)
+    scores.add_column("mean", justify="right", no_wrap=True)
+    changes = Table(title="RLVR minus, points [95 % interval]", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("split", "against", *(f"seed {report.seed}" for report in reports), "above 0"):
+        changes.add_column(name, no_wrap=True)
+    for split in reports[0].results:
+        for i, model in enumerate(("sft", "control", "rlvr")):
+            values = [report.results[split][model].sampled for report in reports]
+            known = [value for value in values if value is not None]
+            mean = percent(sum(known) / len(known) if known else None)
+            scores.add_row("" if i else split, shown(model), *map(percent, values), mean, end_section=model == "rlvr")
+        for i, name in enumerate(OPPONENTS):
+            pairs = [report.differences[split][name] for report in reports]
+            above = sum(charts.reading(pair) == "above" for pair in pairs)
+            changes.add_row("" if i else split, OPPONENTS[name], *map(difference_text, pairs), f"{above} of {len(pairs)}")
+    return Group(scores, changes)

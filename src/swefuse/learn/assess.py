@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,15 +39,15 @@ class Assessor:
 
     def choose(self, tasks: Sequence[Task], groups: Sequence[Sequence[Trajectory]]) -> list[list[float]]:
         """A score for each candidate of each task; 0 for all where nothing was chosen."""
-        found: list[list[float]] = []
-        for task, members in zip(tasks, groups, strict=True):
-            group = choice_group(task, members, self.codec)
-            if group is None:
-                found.append([0.0] * len(members))
-                continue
-            data = Rollouts((task,), (tuple(members),), (group,))
-            found.append(self.learnt.head.scores(describe(self.reference, data, self.settings.micro_batch, self.pad)))
-        return found
+        chosen = [
+            (task, tuple(members), choice_group(task, members, self.codec)) for task, members in zip(tasks, groups, strict=True)
+        ]
+        open_ = [(task, members, group) for task, members, group in chosen if group is not None]
+        scores: Iterator[float] = iter(())
+        if open_:
+            data = Rollouts(*(tuple(column) for column in zip(*open_, strict=True)))
+            scores = iter(self.learnt.head.scores(describe(self.reference, data, self.settings.micro_batch, self.pad)))
+        return [[next(scores) if group is not None else 0.0 for _ in members] for _, members, group in chosen]
 
     def measure(self, tasks: Sequence[Task], verify: Verify, seed: int, progress: Callable[[int, int], None]) -> dict[str, Any]:
         """Accuracy of head, Platt baseline, sum of log-probs and majority class on candidates of the reference policy."""

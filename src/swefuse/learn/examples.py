@@ -45,6 +45,18 @@ def make_example(codec: Codec, task: Task, trajectory: Trajectory) -> Example:
     return Example(row.ids, tuple(positions), tuple(allowed), trajectory.id)
 
 
+def without_tail(example: Example) -> Example:
+    """The row up to its last choice among several messages; a row without any stays whole.
+
+    What follows is forced by the protocol: it costs tokens and decides nothing.
+    """
+    last = max((n for n, ids in enumerate(example.allowed) if ids), default=-1)
+    if last < 0:
+        return example
+    end = example.positions[last] + 1
+    return Example(example.ids[:end], example.positions[: last + 1], example.allowed[: last + 1], example.name)
+
+
 def _one(item: tuple[Task, Trajectory]) -> Example:
     assert _codec is not None, "init_codec has not run in this process"
     return make_example(_codec, *item)

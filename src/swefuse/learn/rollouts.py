@@ -17,7 +17,8 @@ from swefuse.learn.losses import token_entropies, token_logprobs
 from swefuse.learn.model import output_layer
 from swefuse.learn.tokens import Codec
 from swefuse.learn.value import Candidates
-from swefuse.policy.local import LocalPolicy, autocast
+from swefuse.policy.local import LocalPolicy
+from swefuse.policy.trie import autocast
 from swefuse.records import Outcome, Task, Trajectory
 
 if TYPE_CHECKING:

@@ -24,11 +24,12 @@ from trl.trainer.sft_trainer import SFTTrainer
 
 from swefuse.errors import ConfigError, DataError
 from swefuse.learn.batch import Example, SftBatch, bucketed, collate
-from swefuse.learn.examples import init_codec, make_examples
+from swefuse.learn.examples import init_codec, make_examples, without_tail
 from swefuse.learn.losses import token_logprobs
 from swefuse.learn.model import load, output_layer, save, steady
+from swefuse.learn.optimizers import OptimizerName, make_optimizer
 from swefuse.library.store import Library
-from swefuse.policy.local import autocast
+from swefuse.policy.trie import autocast
 from swefuse.scale.executor import ProcessExecutor
 
 if TYPE_CHECKING:
@@ -42,17 +43,19 @@ class SftSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    steps: int = Field(520, ge=1, description="optimizer steps")
+    steps: int = Field(600, ge=1, description="optimizer steps")
     batch: int = Field(24, ge=1, description="trajectories a step")
     micro_batch: int = Field(0, ge=0, description="trajectories a forward pass; divides batch, 0: the whole batch")
+    optimizer: OptimizerName = Field("muon", description="muon: Muon for the matrices inside the blocks, AdamW for the rest")
     lr: float = Field(2e-3, gt=0, description="peak learning rate")
     warmup: int = Field(40, ge=0, description="steps of linear warm-up")
     hold: float = Field(0.3, ge=0, le=1, description="share of the steps after warm-up at the peak, then linear to final_lr")
     final_lr: float = Field(0.02, ge=0, le=1, description="last learning rate as a share of the peak")
-    weight_decay: float = Field(0.05, ge=0, description="AdamW weight decay")
+    weight_decay: float = Field(0.05, ge=0, description="decoupled weight decay")
     clip: float = Field(1.0, gt=0, description="largest gradient norm")
     raw_loss: float = Field(1.0, ge=0, description="share of the unconstrained cross-entropy at choices")
-    prompt_loss: float = Field(0.05, ge=0, description="share of the cross-entropy of observations")
+    prompt_loss: float = Field(0.2, ge=0, description="share of the cross-entropy of observations")
+    tail: bool = Field(False, description="train also the turns behind the last choice, which the protocol forces")
     short_first: float = Field(0.35, ge=0, le=1, description="share of the steps that see only the shorter half of the data")
     seed: int = Field(0, ge=0, description="order of the data")
 
@@ -100,6 +103,11 @@ def batch_order(lengths: Sequence[int], settings: SftSettings) -> list[list[int]
     early = islice(bucketed([lengths[number] for number in short], settings.batch, settings.seed), first)
     late = islice(bucketed(lengths, settings.batch, settings.seed + 1), settings.steps - first)
     return [[short[place] for place in batch] for batch in early] + list(late)
+
+
+def trained_rows(examples: Sequence[Example], settings: SftSettings) -> Sequence[Example]:
+    """The examples as they are put through the model."""
+    return examples if settings.tail else [without_tail(example) for example in examples]
 
 
 class _Log(TrainerCallback):
@@ -172,6 +180,7 @@ def fine_tune(
     micro = settings.micro_batch or settings.batch
     if settings.batch % micro:
         raise ConfigError(f"micro_batch {micro} does not divide batch {settings.batch}")
+    examples = trained_rows(examples, settings)
     out.mkdir(parents=True, exist_ok=True)
     flat = [number for batch in batch_order([len(e.ids) for e in examples], settings) for number in batch]
     vocabulary, pad = model.config.vocab_size, tokenizer.pad_token_id or 0
@@ -197,7 +206,7 @@ def fine_tune(
         dataloader_pin_memory=False,
         seed=settings.seed,
     )
-    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.lr, betas=(0.9, 0.98), weight_decay=settings.weight_decay)
+    optimizer = make_optimizer(model, settings.optimizer, settings.lr, settings.weight_decay)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate(step, settings))
     trainer = _Trainer(
         settings,

@@ -131,7 +131,7 @@ class NanoCodec:
 
     def row(self, task: Task, steps: Sequence[Step], prompt: bool = False) -> Row:
         """See ``Codec.row``."""
-        ids = self.encode(TASK)
+        ids = self.encode(TASK + heading(task))
         spans: list[tuple[int, int]] = []
         for number, step in enumerate(steps):
             ids += self.encode(ACT)
@@ -196,8 +196,13 @@ class NanoCodec:
             failed = [row for row in rows if row.startswith("FAIL")]
             passed = [row for row in rows if not row.startswith("FAIL")]
             kept = (failed or passed)[:1] if short else failed[: self.failing] + passed[:1]
-            return "\n".join(lens.text(_shorten_row(row)) for row in kept)
+            return "\n".join(_shorten_row(lens.text(row)) for row in kept)
         return step.observation
+
+
+def heading(task: Task) -> str:
+    """What a small model is told of the instruction: the words of the function's name, nothing when the instruction is hidden."""
+    return "" if task.hide_instruction else " " + protocol.entry(task)[1].replace("_", " ")
 
 
 def _shorten_row(row: str) -> str:

@@ -33,8 +33,10 @@ def no_bars(title: str) -> AbstractContextManager[Progress]:
     return nullcontext(lambda done, total: None)
 
 
-def run(config: QuickstartConfig, out: Path, resume: bool = False, bars: Bars = no_bars) -> Path:
-    """Run everything for every seed; returns the folder whose ``report.html`` tells the story (that of the first seed).
+def run(config: QuickstartConfig, out: Path, resume: bool = False, bars: Bars = no_bars) -> list[Path]:
+    """Run everything for every seed; returns the folders whose ``report.html`` tells the story, one a seed.
+
+    With several seeds ``out`` holds a folder for each, and ``seeds.json`` beside them.
 
     Raises ConfigError when ``out`` holds another run, or one with other settings, and DataError when its state is damaged.
     """
@@ -47,14 +49,14 @@ def run(config: QuickstartConfig, out: Path, resume: bool = False, bars: Bars = 
             "sft": config.sft.model_copy(update={"seed": seed}),
             "rlvr": config.rlvr.model_copy(update={"seed": seed}),
         })  # fmt: skip
-        _run_seed(one, folder, resume, bars)
+        _run_seed(one, folder, resume, bars, f"seed {seed}: " if config.seeds > 1 else "")
         folders.append(folder)
     if config.seeds > 1:
         summarise_seeds(folders, out)
-    return folders[0]
+    return folders
 
 
-def _run_seed(config: QuickstartConfig, out: Path, resume: bool, bars: Bars) -> None:
+def _run_seed(config: QuickstartConfig, out: Path, resume: bool, bars: Bars, label: str) -> None:
     state = _open(config, out, resume)
     work = Run(config, out)
     try:
@@ -62,7 +64,7 @@ def _run_seed(config: QuickstartConfig, out: Path, resume: bool, bars: Bars) -> 
             if name in state["done"]:
                 continue
             started = time.monotonic()
-            with bars(name) as progress:
+            with bars(label + name) as progress:
                 step(work, progress)
             state["done"][name] = round(time.monotonic() - started, 2)
             state["peak_rss_mb"] = max(state["peak_rss_mb"], peak_rss_mb())

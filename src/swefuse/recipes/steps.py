@@ -144,7 +144,7 @@ def _examples(run: Run, tasks: Sequence[Task], progress: Progress) -> list[Examp
 def step_sft(run: Run, progress: Progress) -> None:
     """Stage 1 on the accepted trajectories."""
     from swefuse.learn import model as models
-    from swefuse.learn.sft import fine_tune
+    from swefuse.learn.sft import fine_tune, trained_rows
 
     run.close()  # the verifiers' memory and cores are wanted elsewhere now
     examples = _examples(run, run.pools[0], lambda done, total: None)
@@ -152,7 +152,7 @@ def step_sft(run: Run, progress: Progress) -> None:
     model, tokenizer = models.load(run.model("base"))
     fine_tune(model, tokenizer, examples, run.config.sft, run.out / "sft", progress)
     models.save(model, tokenizer, run.model("sft"))
-    lengths = [len(example.ids) for example in examples]
+    lengths = [len(example.ids) for example in trained_rows(examples, run.config.sft)]
     save_lines(run.out / "sft" / "data.json", [json.dumps({"examples": len(examples), "tokens": sum(lengths)})])
 
 
@@ -174,10 +174,10 @@ def step_rlvr(run: Run, progress: Progress) -> None:
 def step_control(run: Run, progress: Progress) -> None:
     """More SFT for as many processed tokens as stage 2 took, on the same tasks, with their reference trajectories."""
     from swefuse.learn import model as models
-    from swefuse.learn.sft import fine_tune
+    from swefuse.learn.sft import fine_tune, trained_rows
 
     run.close()
-    examples = _examples(run, run.pools[1], lambda done, total: None)
+    examples = trained_rows(_examples(run, run.pools[1], lambda done, total: None), run.config.sft)
     models.steady(run.config.seed, run.config.threads)
     model, tokenizer = models.load(run.model("sft"))
     steps = control_steps(run, examples)

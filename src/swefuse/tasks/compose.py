@@ -115,20 +115,24 @@ def {name}(items: list[int], limit: int) -> int:
     return changes
 """,
 }
-CONDITIONS = (
-    "item > limit", "item <= limit", "item % 2 == 0", "item < 0", "item % 3 == 1", "item != limit", "item * 2 >= limit",
-    "abs(item) < limit", "limit > item + 1", "0 <= item < limit",
-)  # fmt: skip
-EXPRESSIONS = (
-    "item", "item * item", "item + limit", "limit - item", "abs(item)", "item // 2", "item * 2 - 1", "max(item, limit)",
-    "item % 5", "item * limit",
-)  # fmt: skip
+# each part with the words that stand for it in the function's name
+CONDITIONS = {
+    "item > limit": "above_limit", "item <= limit": "up_to_limit", "item % 2 == 0": "even", "item < 0": "negative",
+    "item % 3 == 1": "one_more_than_threes", "item != limit": "not_limit", "item * 2 >= limit": "double_reaching_limit",
+    "abs(item) < limit": "size_below_limit", "limit > item + 1": "well_below_limit", "0 <= item < limit": "within_limit",
+}  # fmt: skip
+EXPRESSIONS = {
+    "item": "plain", "item * item": "squares", "item + limit": "plus_limit", "limit - item": "limit_less", "abs(item)": "sizes",
+    "item // 2": "halves", "item * 2 - 1": "doubles_less_one", "max(item, limit)": "at_least_limit", "item % 5": "rest_of_five",
+    "item * limit": "times_limit",
+}  # fmt: skip
 GUARDS = {
     "": "",
     "empty": "    if not items:\n        return {empty}\n",
     "negative": "    if limit < 0:\n        raise ValueError(\"limit must not be negative\")\n",
     "zero": "    if limit == 0:\n        return {empty}\n",
 }  # fmt: skip
+GUARD_WORDS = {"": "", "empty": "_unless_empty", "negative": "_unless_limit_negative", "zero": "_unless_limit_zero"}
 
 
 @dataclass(frozen=True)
@@ -146,16 +150,16 @@ def composed(count: int, seed: int = 0) -> list[Composed]:
     if not 0 <= count <= len(everything):
         raise ValueError(f"count must lie in [0, {len(everything)}], not {count}")
     picked = random.Random(f"compose-{seed}").sample(everything, count)
-    return [_compose(number, parts) for number, parts in enumerate(picked)]
+    return [_compose(parts) for parts in picked]
 
 
-def _compose(number: int, parts: tuple[str, str, str, str]) -> Composed:
+def _compose(parts: tuple[str, str, str, str]) -> Composed:
     shape, condition, expression, guard = parts
-    name = f"{shape}_items_{number}"
+    name = f"{shape}_{EXPRESSIONS[expression]}_where_{CONDITIONS[condition]}{GUARD_WORDS[guard]}"
     empty = "[]" if "-> list" in SHAPES[shape] else "0"
     text = SHAPES[shape].format(
         name=name,
-        doc=f"Walk the items ({shape}) with the condition and value of this variant.",
+        doc=f"{name.replace('_', ' ').capitalize()}.",
         guard=GUARDS[guard].format(empty=empty),
         cond=condition,
         expr=expression,

@@ -34,7 +34,7 @@ def save_tasks(path: Path, tasks: Iterable[Task]) -> None:
 def load_tasks(path: Path) -> list[Task]:
     """Read tasks. Raises DataError naming file, line, field and remedy for whatever does not follow the schema."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = [line.decode("utf-8") for line in path.read_bytes().splitlines()]  # bytes: text may hold U+2028 and its like
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}; give the tasks.jsonl of a tasks folder") from error
     return [_task(f"{path}:{number}", line) for number, line in enumerate(lines, 1) if line.strip()]
