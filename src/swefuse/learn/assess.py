@@ -47,6 +47,7 @@ class Assessor:
         if open_:
             data = Rollouts(*(tuple(column) for column in zip(*open_, strict=True)))
             scores = iter(self.learnt.head.scores(describe(self.reference, data, self.settings.micro_batch, self.pad)))
+        models.give_back()
         return [[next(scores) if group is not None else 0.0 for _ in members] for _, members, group in chosen]
 
     def measure(self, tasks: Sequence[Task], verify: Verify, seed: int, progress: Callable[[int, int], None]) -> dict[str, Any]:
@@ -56,6 +57,7 @@ class Assessor:
         for at in range(0, len(tasks), CHUNK):
             data = sample(tasks[at : at + CHUNK], actor, self.codec, verify, self.settings.samples, 7_000_001 + seed)
             parts.append(describe(self.reference, data, self.settings.micro_batch, self.pad))
+            models.give_back()
             progress(min(at + CHUNK, len(tasks)), len(tasks))
         known = Candidates.join(parts)
         heads = {"head": self.learnt.head, "platt": self.learnt.baseline, "logprob": _sum_only(self.learnt.width)}

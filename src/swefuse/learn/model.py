@@ -30,19 +30,29 @@ def steady(seed: int, threads: int) -> None:
     """Seed torch, set its threads and keep freed memory in the process.
 
     glibc gives large blocks back at once, and on virtual machines taking them anew costs more than the arithmetic: a training step
-    of ``nano`` ran several times slower without this.
+    of ``nano`` ran several times slower without this. ``give_back`` returns what has piled up, at moments of our choice. oneDNN
+    keeps a compiled kernel for every shape of a matrix product; batches of text hardly ever have one twice, so few are kept.
     """
     from transformers.utils import logging
 
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # loading and saving take moments; the stages show their own progress
     torch.manual_seed(seed)
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # nobody reads what was not written, and filling it takes time
+    for parameter, value in ((-3, 1 << 30), (-1, (1 << 31) - 1), (-2, 1 << 26)):  # mmap threshold, trim threshold, top pad
+        _libc("mallopt", parameter, value)
+
+
+def give_back() -> None:
+    """Return freed memory to the system; worth its time once in some hundred megabytes of it."""
+    _libc("malloc_trim", 0)
+
+
+def _libc(function: str, *arguments: int) -> None:
     try:
-        libc = ctypes.CDLL("libc.so.6")
-        for parameter, value in ((-3, 1 << 30), (-1, (1 << 31) - 1), (-2, 1 << 26)):  # mmap threshold, trim threshold, top pad
-            libc.mallopt(parameter, value)
+        getattr(ctypes.CDLL("libc.so.6"), function)(*arguments)
     except (OSError, AttributeError):
         return  # another libc: nothing to set
 

@@ -28,7 +28,7 @@ from swefuse.errors import ConfigError, InfraError
 from swefuse.learn.batch import Example, PackedBatch, SftBatch, collate, pack
 from swefuse.learn.entropy import EntropyAlarm, Mode, Weigher, effective_size, normalised_entropy
 from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, leave_one_out, minmax
-from swefuse.learn.model import load, save, steady
+from swefuse.learn.model import give_back, load, save, steady
 from swefuse.learn.pairs import make_pairs, reward
 from swefuse.learn.rollouts import Readings, Rollouts, describe, per_candidate, read, sample
 from swefuse.learn.sft import SftSettings, sft_loss
@@ -289,6 +289,7 @@ def train(
             metrics.write(json.dumps(describe_round(number, seen, figures)) + "\n")
             metrics.flush()
             events.flush()
+            give_back()
             progress(number + 1, settings.rounds)
     return Learnt(head, fit_baseline(Candidates.join(memory)), settings.head, models.reference.config.hidden_size)
 

@@ -26,7 +26,7 @@ from swefuse.errors import ConfigError, DataError
 from swefuse.learn.batch import Example, SftBatch, bucketed, collate
 from swefuse.learn.examples import init_codec, make_examples, without_tail
 from swefuse.learn.losses import token_logprobs
-from swefuse.learn.model import load, output_layer, save, steady
+from swefuse.learn.model import give_back, load, output_layer, save, steady
 from swefuse.learn.optimizers import OptimizerName, make_optimizer
 from swefuse.library.store import Library
 from swefuse.policy.trie import autocast
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Progress = Callable[[int, int], None]
+GIVE_BACK = 100  # steps
 
 
 class SftSettings(BaseModel):
@@ -123,6 +124,8 @@ class _Log(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Progress in steps."""
+        if state.global_step % GIVE_BACK == 0:
+            give_back()
         self.progress(state.global_step, state.max_steps)
 
 

@@ -37,6 +37,8 @@ PIECES = (
 _WORD = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 _PART = re.compile(r"\A.+|\n[^\n]*")  # a message by its lines, each with the line feed before it
 _SHOWN_VALUE = 44
+MOST_KEPT = 20_000  # pieces and parts that are remembered before a memory starts anew
+MOST_LISTED = 256  # tasks whose messages are remembered: a round asks for them when it samples and again when it reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,8 @@ class Pieces:
         for piece in self._pattern.findall(text):
             known = self._known.get(piece)
             if known is None:
+                if len(self._known) >= MOST_KEPT:
+                    self._known.clear()
                 known = self._known[piece] = list(self.tokenizer.encode(piece, add_special_tokens=False))
             ids += known
         return ids
@@ -123,6 +127,7 @@ class NanoCodec:
         self.failing = failing
         self._lens = lru_cache(maxsize=8192)(make_lens)
         self._parts: dict[str, list[int]] = {}
+        self._listed: dict[str, tuple[Sequence[Choice], list[tuple[int, ...]]]] = {}  # a task's latest choices, as messages
 
     def lens(self, task: Task) -> Lens:
         """The lens of a task's initial state."""
@@ -152,6 +157,9 @@ class NanoCodec:
 
     def messages(self, task: Task, choices: Sequence[Choice]) -> list[tuple[int, ...]]:
         """``message`` of every choice, put together from parts that are encoded once; the grammar's line ends never merge."""
+        listed = self._listed.get(task.id)
+        if listed is not None and listed[0] is choices:
+            return listed[1]
         lens, known = self.lens(task), self._parts
         found = []
         for choice in choices:
@@ -162,6 +170,11 @@ class NanoCodec:
                     known[part] = self.encode(part)
                 ids += known[part]
             found.append(tuple(ids))
+        if len(self._listed) >= MOST_LISTED:
+            self._listed.clear()
+        if len(known) >= MOST_KEPT:
+            known.clear()
+        self._listed[task.id] = (choices, found)
         return found
 
     def through(self, lens: Lens, action: Action) -> Action:

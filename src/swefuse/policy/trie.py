@@ -20,24 +20,40 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-@dataclass(slots=True)
 class Node:
-    """A trie node: the next token ids and what follows, and at a leaf the position of the choice."""
+    """A trie node: the next token ids and what follows, and at a leaf the position of the choice.
 
-    children: dict[int, Node] = field(default_factory=dict)
-    choice: int = -1
+    What follows is worked out when it is first asked for: of a hundred messages a walk sees the few that it passes.
+    """
+
+    __slots__ = ("_children", "_depth", "_messages", "_numbers")
+
+    def __init__(self, messages: Sequence[Sequence[int]], numbers: list[int], depth: int) -> None:
+        self._messages, self._numbers, self._depth = messages, numbers, depth
+        self._children: dict[int, Node] | None = None
+
+    @property
+    def choice(self) -> int:
+        """At a leaf the position of its message, the first of equal ones; -1 elsewhere."""
+        first = self._numbers[0]
+        return first if len(self._messages[first]) == self._depth else -1
+
+    @property
+    def children(self) -> dict[int, Node]:
+        """What follows, by token id in the order of the messages."""
+        if self._children is None:
+            ways: dict[int, list[int]] = {}
+            for number in self._numbers:
+                message = self._messages[number]
+                if len(message) > self._depth:
+                    ways.setdefault(message[self._depth], []).append(number)
+            self._children = {token: Node(self._messages, numbers, self._depth + 1) for token, numbers in ways.items()}
+        return self._children
 
 
 def build_trie(messages: Sequence[Sequence[int]]) -> Node:
-    """The trie of messages; of equal messages the first counts. No message may be a prefix of another."""
-    root = Node()
-    for number, ids in enumerate(messages):
-        node = root
-        for token in ids:
-            node = node.children.setdefault(token, Node())
-        if node.choice < 0:
-            node.choice = number
-    return root
+    """The trie of one or more messages; of equal messages the first counts. No message may be a prefix of another."""
+    return Node(messages, list(range(len(messages))), 0)
 
 
 @dataclass(slots=True)

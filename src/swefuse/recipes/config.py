@@ -31,7 +31,7 @@ class QuickstartConfig(BaseModel):
     base: str = Field("nano", description="model that is trained: nano, smollm2, or a folder or hub id")
     workers: int = Field(2, ge=1, description="verifier processes")
     threads: int = Field(2, ge=1, description="threads of the trainer")
-    eval_samples: int = Field(8, ge=4, description="sampled episodes a held-out task")
+    eval_samples: int = Field(4, ge=4, description="sampled episodes a held-out task")
     rl_share: float = Field(0.25, gt=0, lt=1, description="share of the train tasks kept for stage 2 and its control")
     tasks: TasksConfig = Field(default_factory=TasksConfig, validate_default=True, description="task building")
     sft: SftSettings = Field(default_factory=SftSettings, validate_default=True, description="stage 1")

@@ -8,7 +8,6 @@ the same figures, since each step reads only files and seeds.
 from __future__ import annotations
 
 import json
-import resource
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -18,6 +17,7 @@ from typing import Any
 from swefuse import config as config_files
 from swefuse.errors import ConfigError, DataError
 from swefuse.recipes.config import QuickstartConfig
+from swefuse.recipes.memory import PeakMemory
 from swefuse.recipes.steps import STEPS, Run
 from swefuse.recipes.summary import summarise_seeds
 from swefuse.tasks.store import save_lines
@@ -64,10 +64,10 @@ def _run_seed(config: QuickstartConfig, out: Path, resume: bool, bars: Bars, lab
             if name in state["done"]:
                 continue
             started = time.monotonic()
-            with bars(label + name) as progress:
+            with PeakMemory() as memory, bars(label + name) as progress:
                 step(work, progress)
             state["done"][name] = round(time.monotonic() - started, 2)
-            state["peak_rss_mb"] = max(state["peak_rss_mb"], peak_rss_mb())
+            state["peak_rss_mb"] = max(state["peak_rss_mb"], memory.peak_mb)
             save_lines(out / "state.json", [json.dumps(state, indent=1)])
     finally:
         work.close()
@@ -95,9 +95,3 @@ def _read_state(path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path} is damaged ({error}); delete it to run every step again") from error
     return state
-
-
-def peak_rss_mb() -> float:
-    """Most memory in MB that this process has held, plus the most that one of its ended children has."""
-    own, child = (resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return round(own + child, 1)
