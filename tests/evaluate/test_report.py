@@ -18,8 +18,8 @@ from rich.console import Console
 
 from swefuse.evaluate.html.markup import clean, duration, el, figure, points
 from swefuse.evaluate.html.page import build
-from swefuse.evaluate.report import render, save, terminal
-from swefuse.evaluate.report_model import Agreement, Flow, ReportData
+from swefuse.evaluate.report import render, save, seeds_terminal, terminal
+from swefuse.evaluate.report_model import Agreement, Difference, Flow, ReportData
 
 PAGE = build(report_sample.report(), report_sample.data())
 
@@ -153,6 +153,19 @@ def test_the_terminal_shows_the_same_figures_in_80_columns() -> None:
     assert re.search(r"RLVR +73\.9 +62\.6 +90\.8 +79\.5 +504", text)
     assert re.search(r"real +SFT +\+3\.4 \[\u22120\.6, \+7\.5\] +includes 0", text)
     assert "majority class 0.575" in text and "RLVR is better than both" in text
+
+
+def test_seeds_stand_side_by_side_in_80_columns() -> None:
+    console = Console(width=80, record=True, file=io.StringIO())
+    reports = [report_sample.report().model_copy(update={"seed": seed}) for seed in range(3)]
+    pooled = [{"rlvr-sft": Difference(sampled=(0.05, low, 0.09))} for low in (0.01, -0.01, 0.02)]
+    console.print(seeds_terminal(reports, pooled))
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= 80 and "\u2026" not in text
+    assert re.search(r"RLVR +62\.6 +62\.6 +62\.6 +62\.6", text), "each seed, then their mean"
+    assert re.search(r"all +SFT +0 +\+5\.0 \[\+1\.0, \+9\.0\] +above 0 *\n", text)
+    assert re.search(r"2 +\+5\.0 \[\+2\.0, \+9\.0\] +above 0 +2 of 3", text), "in two of the three seeds"
+    assert re.search(r"control +0 +\S+ +not measured", text), "what was not measured is not counted"
 
 
 @given(st.text())

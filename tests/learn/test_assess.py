@@ -7,7 +7,7 @@ import pytest
 import torch
 from learn_samples import TASKS, episodes, model, tokenizer, verdict
 
-from swefuse.learn.assess import Assessor
+from swefuse.learn.assess import SAMPLES, Assessor
 from swefuse.learn.model import save
 from swefuse.learn.rlvr import Learnt, RlvrSettings
 from swefuse.learn.rollouts import Rollouts, choice_group, describe
@@ -75,7 +75,7 @@ def test_what_stage_2_wrote_is_measured_beside_its_baselines(tmp_path: Path) -> 
     seen: list[tuple[int, int]] = []
     found = assessor.measure(TASKS, half, 0, lambda done, total: seen.append((done, total)))
     assert set(found) == {"head", "platt", "logprob"} and seen == [(4, 4)]
-    pairs = len(TASKS) * SETTINGS.samples * (SETTINGS.samples - 1) // 2
+    pairs = len(TASKS) * SAMPLES * (SAMPLES - 1) // 2
     assert all(figures["n"] == pairs and 0 <= figures["three_way"] <= 1 for figures in found.values())
     assert len({figures["majority"] for figures in found.values()}) == 1, "they are judged on the same pairs"
     assert found == assessor.measure(TASKS, half, 0, lambda done, total: None)

@@ -61,6 +61,18 @@ def test_one_packed_row_equals_a_forward_pass_for_each_candidate() -> None:
 
 
 @torch.no_grad()
+def test_candidates_that_are_the_same_stand_in_the_row_once_and_are_read_as_often_as_they_come() -> None:
+    model = make_nano(tokenizer(), 64, 2).eval()
+    twice, once = group((1, 2, 3), (4, 5), (6,), (4, 5), (6,)), group((1, 2, 3), (4, 5), (6,))
+    batch, plain = pack([twice], model.config.vocab_size, pad=0), pack([once], model.config.vocab_size, pad=0)
+    assert (
+        torch.equal(batch.ids, plain.ids) and torch.equal(batch.mask, plain.mask) and torch.equal(batch.positions, plain.positions)
+    )
+    assert batch.targets.tolist() == [4, 5, 6, 4, 5, 6] and batch.candidate.tolist() == [0, 0, 1, 2, 2, 3]
+    assert batch.column.tolist() == plain.column.tolist() * 2 and batch.last_column.tolist() == plain.last_column.tolist() * 2
+
+
+@torch.no_grad()
 def test_right_padding_changes_nothing() -> None:
     model = make_nano(tokenizer(), 64, 2).eval()
     rows = [Example((5, 0, 7), (2,), ((),)), Example(tuple(range(9)), (8,), ((),))]

@@ -40,7 +40,7 @@ def refused(config: QuickstartConfig, folder: Path, resume: bool, kind: type[Exc
 def test_a_finished_run_is_resumed_without_doing_anything(tmp_path: Path) -> None:
     out = finished(tmp_path / "run")
     before = contents(out)
-    assert run(CONFIG, out, resume=True) == out
+    assert run(CONFIG, out, resume=True) == [out]
     assert contents(out) == before
 
 

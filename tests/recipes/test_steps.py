@@ -10,6 +10,7 @@ from hand_made import report
 
 from swefuse.errors import InfraError
 from swefuse.evaluate.report import ReportData, save
+from swefuse.evaluate.report_model import Difference
 from swefuse.learn.batch import Example
 from swefuse.library.store import Library
 from swefuse.recipes.config import QuickstartConfig
@@ -69,10 +70,13 @@ def test_seeds_are_counted_by_their_intervals(tmp_path: Path) -> None:
     for seed, (sft, control) in enumerate(changes):
         folders.append(tmp_path / f"seed-{seed}")
         folders[-1].mkdir()
-        save(folders[-1], report(sft=sft, control=control, seed=seed), ReportData())
+        pooled = {"rlvr-sft": Difference(sampled=(0.1, 0.05 - seed / 10, 0.2))} if seed else {}
+        save(folders[-1], report(sft=sft, control=control, seed=seed), ReportData(pooled=pooled))
     summarise_seeds(folders, tmp_path)
     found = json.loads((tmp_path / "seeds.json").read_text())
     assert found["of"] == 3 and [row["seed"] for row in found["seeds"]] == [0, 1, 2]
     assert found["interval_above_zero"]["unseen"] == {"rlvr-sft": 1, "rlvr-control": 2}
     assert found["interval_above_zero"]["real"] == {"rlvr-sft": 0, "rlvr-control": 0}
+    assert found["interval_above_zero"]["all"] == {"rlvr-sft": 0, "rlvr-control": 0}
+    assert found["seeds"][1]["differences"]["all"] == {"rlvr-sft": [0.1, pytest.approx(-0.05), 0.2]}
     assert found["seeds"][0]["results"]["unseen"]["rlvr"]["sampled"] == 0.5

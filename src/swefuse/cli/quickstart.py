@@ -46,13 +46,13 @@ def quickstart(
     named = [item for key, value in given.items() for item in option(key, value)]
     settings = prepare(QuickstartConfig, config, [*named, *(overrides or [])], out)
     folders = run(settings, out, resume, partial(stage_progress, quiet=as_json))
-    reports = [load(folder)[0] for folder in folders]
+    reports, data = zip(*map(load, folders), strict=True)
     if as_json:
         several = json.loads((out / "seeds.json").read_bytes()) if len(folders) > 1 else None
         print_json(several or reports[0].model_dump(mode="json"))
         return
     from rich import print as show
 
-    show(terminal(reports[0]) if len(reports) == 1 else seeds_terminal(reports))
+    show(terminal(reports[0]) if len(reports) == 1 else seeds_terminal(reports, [d.pooled for d in data]))
     for folder in folders:
         typer.echo(f"report: {folder / 'report.html'}")

@@ -216,7 +216,10 @@ class Example(Record, strict=True):
 
 
 class ReportData(Record, strict=True):
-    """``report_data.json``. Text may be hostile: it is shown, never trusted. ``verdict`` holds the findings in plain words."""
+    """``report_data.json``. Text may be hostile: it is shown, never trusted. ``verdict`` holds the findings in plain words.
+
+    ``pooled``: the differences of report.json over the tasks of all splits together.
+    """
 
     title: Text = "SWE-Fuse run"
     verdict: tuple[Text, ...] = ()
@@ -226,6 +229,7 @@ class ReportData(Record, strict=True):
     agreement: Agreement | None = None
     charts: tuple[Chart, ...] = ()
     histograms: tuple[Histogram, ...] = ()
+    pooled: dict[Text, Difference] = Field(default_factory=dict)
     by_kind: dict[Text, dict[Text, dict[Text, KindScores]]] = Field(default_factory=dict)
     intervals: dict[Text, dict[Text, Intervals]] = Field(default_factory=dict)
     value_detail: tuple[ValueDetail, ...] = ()

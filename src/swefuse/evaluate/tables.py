@@ -206,16 +206,19 @@ def terminal(report: ReportModel) -> RenderableType:
     return Group(results, changes, Text(judged), Text(spent), Text(headline(report), style="bold"))
 
 
-def seeds_terminal(reports: Sequence[ReportModel]) -> RenderableType:
-    """Several seeds side by side: sampled pass@1 of SFT, control and RLVR, and in how many seeds an interval lies above 0."""
+def seeds_terminal(reports: Sequence[ReportModel], pooled: Sequence[Mapping[str, Difference]]) -> RenderableType:
+    """Several seeds side by side: sampled pass@1 of SFT, control and RLVR, and in how many seeds an interval lies above 0.
+
+    ``pooled``: of each seed the differences over all splits together.
+    """
     scores = Table(title="Sampled pass@1 by seed, in per cent", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("split", "model"):
         scores.add_column(name, no_wrap=True)
     for report in reports:
         scores.add_column(f"seed {report.seed}", justify="right", no_wrap=True)
     scores.add_column("mean", justify="right", no_wrap=True)
-    changes = Table(title="RLVR minus, points [95 % interval]", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("split", "against", *(f"seed {report.seed}" for report in reports), "above 0"):
+    changes = Table(title="Sampled pass@1, points [95 % interval]", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("split", "RLVR minus", "seed", "difference", "interval", "above 0"):
         changes.add_column(name, no_wrap=True)
     for split in reports[0].results:
         for i, model in enumerate(("sft", "control", "rlvr")):
@@ -223,8 +226,13 @@ def seeds_terminal(reports: Sequence[ReportModel]) -> RenderableType:
             known = [value for value in values if value is not None]
             mean = percent(sum(known) / len(known) if known else None)
             scores.add_row("" if i else split, shown(model), *map(percent, values), mean, end_section=model == "rlvr")
+    together = {split: [report.differences[split] for report in reports] for split in reports[0].results} | {"all": list(pooled)}
+    for split, differences in together.items():
         for i, name in enumerate(OPPONENTS):
-            pairs = [report.differences[split][name] for report in reports]
-            above = sum(charts.reading(pair) == "above" for pair in pairs)
-            changes.add_row("" if i else split, OPPONENTS[name], *map(difference_text, pairs), f"{above} of {len(pairs)}")
+            pairs = [of_seed.get(name, Difference(sampled=None)) for of_seed in differences]
+            sides = [charts.reading(pair) for pair in pairs]
+            for k, (report, pair, side) in enumerate(zip(reports, pairs, sides, strict=True)):
+                head = ("" if i or k else split, "" if k else OPPONENTS[name])
+                share = f"{sides.count('above')} of {len(sides)}" if k == len(sides) - 1 else ""
+                changes.add_row(*head, str(report.seed), difference_text(pair), READINGS[side], share)
     return Group(scores, changes)

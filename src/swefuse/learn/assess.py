@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 CHUNK = 64
+SAMPLES = 4  # candidates a task when the value model is measured
 
 
 class Assessor:
@@ -55,7 +56,7 @@ class Assessor:
         actor = LocalPolicy(self.reference, self.codec, "reference")
         parts: list[Candidates] = []
         for at in range(0, len(tasks), CHUNK):
-            data = sample(tasks[at : at + CHUNK], actor, self.codec, verify, self.settings.samples, 7_000_001 + seed)
+            data = sample(tasks[at : at + CHUNK], actor, self.codec, verify, SAMPLES, 7_000_001 + seed)
             parts.append(describe(self.reference, data, self.settings.micro_batch, self.pad))
             models.give_back()
             progress(min(at + CHUNK, len(tasks)), len(tasks))

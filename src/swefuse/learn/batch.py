@@ -42,6 +42,11 @@ class Group:
     candidates: tuple[tuple[int, ...], ...]
     allowed: tuple[tuple[tuple[int, ...], ...], ...]
 
+    @property
+    def size(self) -> int:
+        """Tokens that the model reads: the prompt, and each different candidate once."""
+        return len(self.prompt) + sum(map(len, set(self.candidates)))
+
 
 def open_tokens(messages: Sequence[Sequence[int]], chosen: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """For each token of ``chosen`` the different next tokens of those messages that agree with it so far, sorted."""
@@ -109,8 +114,11 @@ class PackedBatch(NamedTuple):
 
 
 def pack(groups: Sequence[Group], vocabulary: int, pad: int) -> PackedBatch:
-    """Shared prompt, then the candidates side by side: each sees the prompt and itself, and its positions go on from the prompt."""
-    longest = max(len(g.prompt) + sum(map(len, g.candidates)) for g in groups)
+    """Shared prompt, then the candidates side by side: each sees the prompt and itself, and its positions go on from the prompt.
+
+    Candidates of a task that are the same stand in the row once; each of them points there.
+    """
+    longest = max(g.size for g in groups)
     ids = torch.full((len(groups), longest), pad, dtype=torch.long)
     positions = torch.zeros(len(groups), longest, dtype=torch.long)
     seen = torch.eye(longest, dtype=torch.bool).repeat(len(groups), 1, 1)  # a padded query sees itself: no row of -inf
@@ -123,18 +131,20 @@ def pack(groups: Sequence[Group], vocabulary: int, pad: int) -> PackedBatch:
         ids[number, :start] = torch.tensor(group.prompt)
         positions[number, :start] = torch.arange(start)
         seen[number, :start, :start] |= torch.ones(start, start, dtype=torch.bool).tril()
-        at = start
+        placed: dict[tuple[int, ...], int] = {}
+        end = start
         for candidate in group.candidates:
-            size = len(candidate)
-            ids[number, at : at + size] = torch.tensor(candidate)
-            positions[number, at : at + size] = torch.arange(start, start + size)
-            seen[number, at : at + size, :start] = True
-            seen[number, at : at + size, at : at + size] |= torch.ones(size, size, dtype=torch.bool).tril()
+            size, at = len(candidate), placed.setdefault(candidate, end)
+            if at == end:
+                ids[number, at : at + size] = torch.tensor(candidate)
+                positions[number, at : at + size] = torch.arange(start, start + size)
+                seen[number, at : at + size, :start] = True
+                seen[number, at : at + size, at : at + size] |= torch.ones(size, size, dtype=torch.bool).tril()
+                end += size
             rows += [number] * size
             columns += [start - 1, *range(at, at + size - 1)]
             owners += [len(last)] * size
             last.append((number, at + size - 1))
-            at += size
     targets = torch.tensor([token for g in groups for candidate in g.candidates for token in candidate])
     allowed = allowed_mask([open_ids for g in groups for candidate in g.allowed for open_ids in candidate], vocabulary)
     mask = torch.zeros(seen.shape).masked_fill(~seen, torch.finfo(torch.float32).min)[:, None]

@@ -29,6 +29,7 @@ from swefuse.learn.batch import Example, PackedBatch, SftBatch, collate, pack
 from swefuse.learn.entropy import EntropyAlarm, Mode, Weigher, effective_size, normalised_entropy
 from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, leave_one_out, minmax
 from swefuse.learn.model import give_back, load, save, steady
+from swefuse.learn.optimizers import OptimizerName, make_optimizer
 from swefuse.learn.pairs import make_pairs, reward
 from swefuse.learn.rollouts import Readings, Rollouts, describe, per_candidate, read, sample
 from swefuse.learn.sft import SftSettings, sft_loss
@@ -58,7 +59,8 @@ class RlvrSettings(BaseModel):
     samples: int = Field(4, ge=2, description="candidates a task (K)")
     objective: Literal["group", "bt", "bt_ties"] = Field("group", description="policy objective")
     reward: Literal["passed", "score"] = Field("passed", description="what a candidate earns: pass or fail, or the verified score")
-    lr: float = Field(3e-4, gt=0, description="policy learning rate, a tenth of stage 1's")
+    optimizer: OptimizerName = Field("muon", description="muon: Muon for the matrices inside the blocks, AdamW for the rest")
+    lr: float = Field(3e-4, gt=0, description="policy learning rate, about a tenth of stage 1's")
     clip: Annotated[float, Field(gt=0, lt=1, description="PPO clip range epsilon"), OnlyWhen("objective", "group")] = 0.2
     clip_slope: Annotated[float, OnlyWhen("objective", "group")] = Field(
         0.5, ge=0, description="how far a rollout's entropy widens the clip range (0: plain PPO)"
@@ -193,6 +195,7 @@ def update(models: Models, optimizer: torch.optim.Optimizer, seen: Round, settin
     for members in data.trajectories:
         starts.append(starts[-1] + len(members))
     useful = [n for n in range(len(data.groups)) if _teaches(seen, gains, range(starts[n], starts[n + 1]), settings)]
+    useful.sort(key=lambda n: data.groups[n].size)  # like lengths together: less padding
     tokens = sum(len(ids) for n in useful for ids in data.groups[n].candidates)
     optimizer.zero_grad()
     total = 0.0
@@ -269,7 +272,7 @@ def train(
     if len(tasks) < settings.tasks:
         raise ConfigError(f"{len(tasks)} tasks are fewer than one round needs ({settings.tasks})")
     out.mkdir(parents=True, exist_ok=True)
-    optimizer = torch.optim.AdamW(models.policy.parameters(), lr=settings.lr, betas=(0.9, 0.95), weight_decay=0.0)
+    optimizer = make_optimizer(models.policy, settings.optimizer, settings.lr, weight_decay=0.0)
     head = make_head(settings.head, models.reference.config.hidden_size)
     head_optimizer = torch.optim.Adam(head.parameters(), lr=settings.head_lr)
     alarm, quiet, memory = EntropyAlarm(settings.alarm), 0, list[Candidates]()
@@ -330,7 +333,7 @@ def fall_back(models: Models, optimizer: torch.optim.Optimizer, gold: Sequence[E
 
 def token_counts(data: Rollouts, useful: float) -> dict[str, float]:
     """Tokens that a round put through the model: forward only (sampling, description) and with a backward pass (the update)."""
-    packed = sum(len(g.prompt) + sum(map(len, g.candidates)) for g in data.groups)
+    packed = sum(group.size for group in data.groups)
     return {"forward_tokens": 2 * packed, "trained_tokens": packed * useful}
 
 

@@ -96,14 +96,19 @@ def per_candidate(values: Tensor, candidate: Tensor) -> Tensor:
 def describe(reference: PreTrainedModel, data: Rollouts, micro_batch: int, pad: int) -> Candidates:
     """What the value model may look at for every candidate: log-probs and last hidden state of the reference, votes. No
     outcomes."""
-    numbers, hidden = [], []
-    for at in range(0, len(data.groups), micro_batch):
-        batch = pack(data.groups[at : at + micro_batch], reference.config.vocab_size, pad)
+    numbers: list[Tensor] = [torch.empty(0)] * len(data.groups)
+    hidden = list(numbers)
+    order = sorted(range(len(data.groups)), key=lambda n: data.groups[n].size)  # like lengths together: less padding
+    for at in range(0, len(order), micro_batch):
+        chosen = order[at : at + micro_batch]
+        batch = pack([data.groups[n] for n in chosen], reference.config.vocab_size, pad)
         seen = read(reference, batch)
         total = per_candidate(seen.logprobs, batch.candidate)
         length = per_candidate(torch.ones(len(batch.candidate)), batch.candidate)
-        numbers.append(torch.stack([total, total / length], -1))
-        hidden.append(seen.last.cpu())
+        counts = [len(data.groups[n].candidates) for n in chosen]
+        both = torch.split(torch.stack([total, total / length], -1), counts)
+        for n, own, last in zip(chosen, both, torch.split(seen.last.cpu(), counts), strict=True):
+            numbers[n], hidden[n] = own, last
     votes = [math.log(group.candidates.count(ids)) for group in data.groups for ids in group.candidates]
     passed = [float(t.verdict is not None and t.verdict.outcome is Outcome.PASSED) for t in data.flat]
     graded = [t.verdict is not None and t.verdict.outcome.graded for t in data.flat]

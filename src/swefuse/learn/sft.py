@@ -44,7 +44,7 @@ class SftSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    steps: int = Field(600, ge=1, description="optimizer steps")
+    steps: int = Field(520, ge=1, description="optimizer steps")
     batch: int = Field(24, ge=1, description="trajectories a step")
     micro_batch: int = Field(0, ge=0, description="trajectories a forward pass; divides batch, 0: the whole batch")
     optimizer: OptimizerName = Field("muon", description="muon: Muon for the matrices inside the blocks, AdamW for the rest")

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from swefuse.evaluate.report_model import SPLITS, ReportModel
+from swefuse.evaluate.report_model import SPLITS, Difference, ReportModel
 from swefuse.learn.rlvr import RlvrSettings
 
 
 def findings(
-    report: ReportModel, value: dict[str, dict[str, Any]], rounds: Sequence[dict[str, Any]], settings: RlvrSettings
+    report: ReportModel,
+    value: dict[str, dict[str, Any]],
+    rounds: Sequence[dict[str, Any]],
+    settings: RlvrSettings,
+    pooled: Mapping[str, Difference],
 ) -> list[str]:
     """Sentences for the top of the page, the most important first."""
     found = [sentence for split in SPLITS for sentence in _split(report, split)]
-    return [*found, _value(value), _weights(value, rounds, settings), *_infra(report)]
+    return [*_together(report, pooled), *found, _value(value), _weights(value, rounds, settings), *_infra(report)]
+
+
+def _compared(differences: Mapping[str, Difference]) -> list[str]:
+    """How RLVR stands to each opponent it was compared with."""
+    found = []
+    for pair, other in (("rlvr-sft", "SFT"), ("rlvr-control", "the control with the same compute")):
+        change = differences[pair].sampled if pair in differences else None
+        if change is not None:
+            mean, low, high = change
+            word = "above" if low > 0 else "below" if high < 0 else "within noise of"
+            found.append(f"RLVR is {word} {other} ({mean:+.3f}, 95 % interval {low:+.3f} to {high:+.3f})")
+    return found
+
+
+def _together(report: ReportModel, pooled: Mapping[str, Difference]) -> list[str]:
+    said = _compared(pooled)
+    n = sum(report.results[split]["rlvr"].n for split in SPLITS)
+    return [f"All {n} held-out tasks together, sampled pass@1: {'; '.join(said)}."] if said else []
 
 
 def _split(report: ReportModel, split: str) -> list[str]:
@@ -25,13 +47,7 @@ def _split(report: ReportModel, split: str) -> list[str]:
         f"{split} ({scores['sft'].n} tasks): sampled pass@1 is {scores['sft'].sampled:.2f} after SFT "
         f"and {scores['rlvr'].sampled:.2f} after RLVR"
     ]
-    for pair, other in (("rlvr-sft", "SFT"), ("rlvr-control", "the control with the same compute")):
-        change = report.differences[split][pair].sampled
-        if change is None:
-            continue
-        mean, low, high = change
-        word = "above" if low > 0 else "below" if high < 0 else "within noise of"
-        parts.append(f"RLVR is {word} {other} ({mean:+.3f}, 95 % interval {low:+.3f} to {high:+.3f})")
+    parts += _compared(report.differences[split])
     ceiling = []
     for key, name in (("greedy", "greedy"), ("pass4", "pass@4")):
         after, before = getattr(scores["rlvr"], key), getattr(scores["sft"], key)

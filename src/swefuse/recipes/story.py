@@ -95,10 +95,13 @@ def _data(run: Run, results: Results, report: ReportModel, state: dict[str, Any]
     with Library(run.out / "library.db") as library:
         reasons = dict(library.stats().reasons)
         fingerprint = library.fingerprint()
+    everything = {name: [r for split in SPLITS for r in results[split][name]] for name in MODELS}
+    pooled = {pair: shapes.Difference(sampled=_difference(everything, pair)) for pair in COMPARISONS}
     checked = sum(tasks["agreement"]["judged_in_both_forms"].values())
     return ReportData(
         title=f"SWE-Fuse quickstart, base {run.config.base}, seed {run.config.seed}",
-        verdict=tuple(findings(report, value, rounds, run.config.rlvr)),
+        verdict=tuple(findings(report, value, rounds, run.config.rlvr, pooled)),
+        pooled=pooled,
         stages=tuple(shapes.Stage(name=name, seconds=float(s)) for name, s in state["done"].items()),
         pipeline=_pipeline(run, report, tasks),
         refusals={

@@ -33,7 +33,7 @@ class TasksConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    train_tasks: int = Field(5600, ge=1, description="tasks to train on")
+    train_tasks: int = Field(4800, ge=1, description="tasks to train on")
     heldout_tasks: int = Field(150, ge=1, description="tasks of each held-out split")
     composed_functions: int = Field(900, ge=1, le=4000, description="composed functions, held-out ones included")
     unseen_functions: int = Field(80, ge=1, description="corpus functions that are held out")
