@@ -60,7 +60,7 @@ class RlvrSettings(BaseModel):
     objective: Literal["group", "bt", "bt_ties"] = Field("group", description="policy objective")
     reward: Literal["passed", "score"] = Field("passed", description="what a candidate earns: pass or fail, or the verified score")
     optimizer: OptimizerName = Field("muon", description="muon: Muon for the matrices inside the blocks, AdamW for the rest")
-    lr: float = Field(3e-4, gt=0, description="policy learning rate, about a tenth of stage 1's")
+    lr: float = Field(5e-4, gt=0, description="policy learning rate, about a quarter of stage 1's")
     clip: Annotated[float, Field(gt=0, lt=1, description="PPO clip range epsilon"), OnlyWhen("objective", "group")] = 0.2
     clip_slope: Annotated[float, OnlyWhen("objective", "group")] = Field(
         0.5, ge=0, description="how far a rollout's entropy widens the clip range (0: plain PPO)"
