@@ -92,6 +92,11 @@ def make_lens(text: str, name: str) -> Lens:
     return Lens({**normal_names(node), name: "f"}, shown, tuple(source.lines))
 
 
+def plain(text: str) -> str:
+    """Text of code or tests in which nothing reads as a control token: only we say where a turn begins."""
+    return text.replace("<|", "< |")
+
+
 def shorten(text: str, limit: int = _SHOWN_VALUE) -> str:
     """``text`` cut in the middle to at most ``limit`` characters."""
     return text if len(text) <= limit else f"{text[: limit - 14]}..{text[-12:]}"
@@ -189,12 +194,16 @@ class NanoCodec:
             row = lens.rows[action.line - 1]
             at = locate(row, action.model_copy(update={"line": 1}))
             old, new = lens.text(row.strip()), lens.text((row[:at] + action.new + row[at + len(old) :]).strip())
+        old, new = plain(old), plain(new)
         line = lens.line(action.line) if action.name == "edit" else action.line
         # The fields are known to be valid, and this runs for every edit of every state: no validation.
         return action.model_copy(update={"path": "f", "line": line, "nth": 1, "old": old, "new": new})
 
     def observation(self, task: Task, step: Step, short: bool) -> str:
         """An observation through the lens: the function's lines after a view, a few shortened rows after a test."""
+        return plain(self._observation(task, step, short))
+
+    def _observation(self, task: Task, step: Step, short: bool) -> str:
         lens = self.lens(task)
         name = step.action.name if step.action else ""
         if name == "view":
@@ -260,21 +269,25 @@ class ChatCodec:
     def _encode(self, text: str) -> list[int]:
         return list(self.tokenizer.encode(text, add_special_tokens=False))
 
+    def _content(self, text: str) -> list[int]:
+        """Ids of text that is not ours: what reads as a control token in it is spelt out in ordinary ones."""
+        return list(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True))
+
     def row(self, task: Task, steps: Sequence[Step], prompt: bool = False) -> Row:
         """See ``Codec.row``. The instruction is the first user message, every observation the next one."""
-        ids = self._encode(self._begin[0] + instruction(task) + self._begin[1])
+        ids = self._encode(self._begin[0]) + self._content(instruction(task)) + self._encode(self._begin[1])
         spans: list[tuple[int, int]] = []
         for number, step in enumerate(steps):
             start = len(ids)
             if step.trace:
                 ids += step.trace.token_ids
             elif step.action is None:
-                ids += self._encode(step.raw + self._close)
+                ids += self._content(step.raw) + self._encode(self._close)
             else:
                 ids += self.message(task, Choice(step.thought, step.action))
             spans.append((start, len(ids)))
             if prompt or number + 1 < len(steps):
-                ids += self._encode(self._between[0] + step.observation + self._between[1])
+                ids += self._encode(self._between[0]) + self._content(step.observation) + self._encode(self._between[1])
         return Row(tuple(ids), tuple(spans))
 
     def messages(self, task: Task, choices: Sequence[Choice]) -> list[tuple[int, ...]]:
@@ -283,7 +296,7 @@ class ChatCodec:
 
     def message(self, task: Task, choice: Choice) -> tuple[int, ...]:
         """The ids of one agent message, its terminator included."""
-        return tuple(self._encode(actions.render(choice.action, choice.thought) + self._close))
+        return tuple(self._content(actions.render(choice.action, choice.thought)) + self._encode(self._close))
 
 
 def instruction(task: Task) -> str:
