@@ -84,6 +84,19 @@ def test_the_cache_answers_only_for_exactly_the_same_work(shaky: tuple[Verifier,
         assert verifier.verify(other, files, **options) is not first  # type: ignore[arg-type]
 
 
+def test_a_fresh_verdict_is_run_and_more_repeats_serve_for_fewer(shaky: tuple[Verifier, Shaky], task: Task) -> None:
+    verifier, sandbox = shaky
+    thrice = verifier.verify(task, changed(task, RIGHT), repeats=3)
+    assert len(sandbox.jobs) == 3
+    assert (
+        verifier.verify(task, changed(task, RIGHT)) is thrice and verifier.verify(task, changed(task, RIGHT), repeats=2) is thrice
+    )
+    once = verifier.verify(task, changed(task, RIGHT), fresh=True)
+    assert len(sandbox.jobs) == 4 and once.repeats == 1 and once.outcome is thrice.outcome
+    assert verifier.verify(task, changed(task, RIGHT)) is thrice, "the verdict from more runs is kept"
+    assert verifier.verify(task, changed(task, RIGHT), repeats=4).repeats == 4 and len(sandbox.jobs) == 8
+
+
 def test_the_cache_file_serves_the_next_verifier(tmp_path: Path, task: Task) -> None:
     with Verifier(cache_path=tmp_path / "v.sqlite") as one:
         first = one.verify(task, changed(task, RIGHT))

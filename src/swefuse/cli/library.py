@@ -55,7 +55,9 @@ def _decide_anew(library: Library, executor: Executor, progress: Progress) -> It
     done, total = 0, library.count()
     words = {True: "accepted", False: "refused"}
     while batch := [library.get(name) for name in islice(ids, _BATCH)]:
-        states = [Candidate(entry.task, {**entry.task.files, **entry.trajectory.files}, entry.verdict.form) for entry in batch]
+        states = [
+            Candidate(entry.task, {**entry.task.files, **entry.trajectory.files}, entry.verdict.form, fresh=True) for entry in batch
+        ]
         verdicts = list(verify_many(states, executor))
         decisions = gate([(entry.task, entry.trajectory, verdict) for entry, verdict in zip(batch, verdicts, strict=True)])
         new = [Entry(e.task, e.trajectory, v, d) for e, v, d in zip(batch, verdicts, decisions, strict=True)]

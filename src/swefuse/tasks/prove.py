@@ -59,8 +59,8 @@ def prove(tasks: Sequence[Task], executor: Executor, repeats: int = 3, done: Cal
 
 def _sides(tasks: Sequence[Task], repeats: int) -> Iterator[Candidate]:
     for task in tasks:
-        yield Candidate(task, task.reference or {}, "calls", repeats)
-        yield Candidate(task, task.files, "calls", repeats)
+        yield Candidate(task, task.reference or {}, "calls", repeats, fresh=True)
+        yield Candidate(task, task.files, "calls", repeats, fresh=True)
 
 
 def _reason(task: Task, reference: Verdict, null: Verdict) -> str:
@@ -115,7 +115,8 @@ def agreement(
         of_family = [task for task in tasks if task.provenance.source == family]
         picked += random.Random(f"agreement|{seed}|{family}").sample(of_family, min(sample, len(of_family)))
     items = [(task, name, files) for task in picked for name, files in zip(STATES, _states(task, seed), strict=True)]
-    verdicts = verify_many((Candidate(task, files, form) for task, _, files in items for form in ("calls", "pytest")), executor)
+    both = (Candidate(task, files, form, fresh=True) for task, _, files in items for form in ("calls", "pytest"))
+    verdicts = verify_many(both, executor)
     found = Agreement()
     for (task, name, _), calls, pytest in zip(items, verdicts, verdicts, strict=False):
         found.counts[task.provenance.source] += 1

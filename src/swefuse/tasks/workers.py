@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from swefuse.sandbox.base import Sandbox
 from swefuse.verify import Verifier
 from swefuse.verify import init_worker as init_verifier
@@ -12,10 +14,10 @@ PYTEST_CPU_S = 4.0
 _verifier: Verifier | None = None
 
 
-def init_worker(sandbox_name: str = "local") -> None:
-    """Initializer for executors: the verifier of this process, without a cache, for repeats must really run."""
+def init_worker(sandbox_name: str = "local", verdicts: Path | None = None) -> None:
+    """Initializer for executors: the verifier of this process. What it finds goes into the file ``verdicts`` for later stages."""
     global _verifier
-    _verifier = init_verifier(sandbox_name, False, None, Limits(pytest_cpu_s=PYTEST_CPU_S))
+    _verifier = init_verifier(sandbox_name, verdicts is not None, verdicts, Limits(pytest_cpu_s=PYTEST_CPU_S))
 
 
 def sandbox() -> Sandbox:

@@ -37,8 +37,8 @@ class VerdictCache:
         return verdict
 
     def put(self, key: str, verdict: Verdict) -> None:
-        """Store ``verdict``; INFRA, FLAKY and TIMEOUT are not kept."""
-        if verdict.outcome in _NEVER:
+        """Store ``verdict``, unless one from more repeats is known; INFRA, FLAKY and TIMEOUT are not kept."""
+        if verdict.outcome in _NEVER or ((known := self.get(key)) is not None and known.repeats > verdict.repeats):
             return
         self._remember(key, verdict)
         if self._file:

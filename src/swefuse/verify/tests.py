@@ -21,6 +21,10 @@ class Limits:
     calls_cpu_s: float = 0.1
     pytest_cpu_s: float = 20.0
 
+    def of(self, form: str) -> float:
+        """The limit of one form."""
+        return self.calls_cpu_s if form == "calls" else self.pytest_cpu_s
+
 
 def run_suite(
     sandbox: Sandbox, task: Task, suite: Suite, files: Files, changed: Sequence[str], limits: Limits, visible_only: bool = False

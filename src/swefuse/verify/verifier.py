@@ -20,7 +20,7 @@ from swefuse.verify.screen import changed_paths, screen
 from swefuse.verify.tests import Limits, run_suite
 from swefuse.workspace import Files, ref
 
-VERSION = 1  # part of every cache key: raise it whenever the same candidate may get another verdict
+VERSION = 2  # part of every cache key: raise it whenever the same candidate may get another verdict
 
 
 class Verifier:
@@ -37,20 +37,23 @@ class Verifier:
         self._name = sandbox_name
         self._cache = VerdictCache(cache_path) if cache else None
 
-    def verify(self, task: Task, files: Files, form: str | None = None, repeats: int = 1, visible_only: bool = False) -> Verdict:
+    def verify(
+        self, task: Task, files: Files, form: str | None = None, repeats: int = 1, visible_only: bool = False, fresh: bool = False
+    ) -> Verdict:
         """Verdict on a whole state ``files`` of the task's workspace.
 
-        ``form`` picks the suite (default: ``calls`` where the task has it). ``repeats`` runs must agree, else FLAKY.
-        ``visible_only`` runs only the calls that an agent may see. INFRA when the sandbox failed twice.
-        Raises DataError when there is no such suite.
+        ``form`` picks the suite (default: ``calls`` where the task has it). ``repeats`` runs must agree, else FLAKY; a verdict
+        that is known from at least as many is not run again, unless it is to be ``fresh``. ``visible_only`` runs only the calls
+        that an agent may see. INFRA when the sandbox failed twice. Raises DataError when there is no such suite.
         """
         suite = pick_suite(task, form)
         changed = changed_paths(task, files)
         key = ""
         if self._cache is not None:
-            settings = [VERSION, self._name, str(self.limits), repeats, visible_only, suite_digest(suite)]
+            settings = [VERSION, self._name, self.limits.of(suite.form), visible_only, suite_digest(suite)]
             key = content_hash([*settings, ref(task.files), ref(files), task.protected, task.editable])
-            if (known := self._cache.get(key)) is not None:
+            known = None if fresh else self._cache.get(key)
+            if known is not None and known.repeats >= repeats:
                 return known
         reasons = screen(task, files, changed)
         if reasons:
@@ -122,6 +125,7 @@ class Candidate:
     form: str | None = None
     repeats: int = 1
     visible_only: bool = False
+    fresh: bool = False
 
 
 _verifier: Verifier | None = None
@@ -142,7 +146,7 @@ def init_worker(
 def verify_one(item: Candidate) -> Verdict:
     """Verify in this process's verifier, which is made with its defaults if ``init_worker`` has not run."""
     verifier = _verifier or init_worker()
-    return verifier.verify(item.task, item.files, item.form, item.repeats, item.visible_only)
+    return verifier.verify(item.task, item.files, item.form, item.repeats, item.visible_only, item.fresh)
 
 
 def verify_many(items: Iterable[Candidate], executor: Executor) -> Iterator[Verdict]:
