@@ -165,26 +165,17 @@ def test_a_fallback_step_needs_gold(tmp_path: Path) -> None:
     assert done["fallback_loss"] > 0 and not torch.equal(parameters(made), before)
 
 
-class RingsIn:
-    """An alarm that rings in the second round, whatever it hears."""
-
-    def __init__(self, k: float) -> None:
-        self.rounds = 0
-
-    def update(self, h: float) -> bool:
-        self.rounds += 1
-        return self.rounds == 2
-
-
-def test_after_an_alarm_the_policy_learns_from_gold_for_some_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swefuse.learn.rlvr.EntropyAlarm", RingsIn)
-    chosen = settings(rounds=5, weights="soft", fallback=2, head_steps=1)
+def test_after_an_alarm_the_policy_learns_from_gold_for_some_rounds(tmp_path: Path) -> None:
+    chosen = settings(rounds=10, weights="soft", fallback=2, head_steps=1, alarm=1e-6)  # rings at the least rise after five rounds
     train(models(), TASKS, half, chosen, tmp_path, gold=lambda: [Example((1, 9, 12), (2,), ((),))])
     rows = [json.loads(row) for row in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    assert [row["round"] for row in rows if "fallback_loss" in row] == [2, 3], "the round of the alarm and the next"
-    assert all(row["trained_tokens"] == 0 for row in rows[1:3]) and rows[3]["trained_tokens"] > 0
-    [event] = [json.loads(row) for row in (tmp_path / "events.jsonl").read_text().splitlines()]
-    assert event["round"] == 2 and event["event"] == "alarm"
+    events = [json.loads(row) for row in (tmp_path / "events.jsonl").read_text().splitlines()]
+    rung = {event["round"] for event in events}
+    assert rung and min(rung) > 5 and all(event["event"] == "alarm" and event["mean_h"] > 0 for event in events)
+    quiet = {number for first in rung for number in (first, first + 1)} & set(range(1, 11))
+    assert {row["round"] for row in rows if "fallback_loss" in row} == quiet, "the round of the alarm and the next"
+    assert all(row["trained_tokens"] == 0 for row in rows if row["round"] in quiet)
+    assert any(row["trained_tokens"] > 0 for row in rows if row["round"] not in quiet)
 
 
 def test_settings_that_cannot_work_are_refused(tmp_path: Path) -> None:
