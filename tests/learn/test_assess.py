@@ -7,7 +7,8 @@ import pytest
 import torch
 from learn_samples import TASKS, episodes, model, tokenizer, verdict
 
-from swefuse.learn.assess import SAMPLES, Assessor
+from swefuse.errors import DataError
+from swefuse.learn.assess import Assessor
 from swefuse.learn.model import save
 from swefuse.learn.rlvr import Learnt, RlvrSettings
 from swefuse.learn.rollouts import Rollouts, choice_group, describe
@@ -72,10 +73,12 @@ def test_what_stage_2_wrote_is_measured_beside_its_baselines(tmp_path: Path) -> 
     save(model().float(), tokenizer(), tmp_path / "sft")
     learnt().save(tmp_path / "value.pt")
     assessor = Assessor.load(tmp_path / "value.pt", tmp_path / "sft", SETTINGS)
-    seen: list[tuple[int, int]] = []
-    found = assessor.measure(TASKS, half, 0, lambda done, total: seen.append((done, total)))
-    assert set(found) == {"head", "platt", "logprob"} and seen == [(4, 4)]
-    pairs = len(TASKS) * SAMPLES * (SAMPLES - 1) // 2
-    assert all(figures["n"] == pairs and 0 <= figures["three_way"] <= 1 for figures in found.values())
+    with pytest.raises(DataError, match="no candidate"):
+        assessor.measure()
+    members = groups(4)
+    assessor.choose(TASKS[:1], members[:1])
+    assessor.choose(TASKS[1:], members[1:])
+    found = assessor.measure()
+    assert set(found) == {"head", "platt", "logprob"}
+    assert all(figures["n"] == len(TASKS) * 6 and 0 <= figures["three_way"] <= 1 for figures in found.values()), "pairs of 4"
     assert len({figures["majority"] for figures in found.values()}) == 1, "they are judged on the same pairs"
-    assert found == assessor.measure(TASKS, half, 0, lambda done, total: None)

@@ -99,7 +99,7 @@ def test_an_interrupted_job_does_not_answer_for_the_next(sandbox: LocalSandbox) 
     interrupt = threading.Timer(0.2, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
     interrupt.start()
     with pytest.raises(KeyboardInterrupt):
-        ask(sandbox, "import time\ndef f():\n    time.sleep(1)\n    return 5\n", wall_s=20.0)
+        ask(sandbox, "import time\ndef f():\n    time.sleep(15)\n    return 5\n", wall_s=20.0)
     interrupt.join()
     assert ask(sandbox, SIX) == 6
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from swefuse.collect.agent import Verify
+from swefuse.errors import DataError
 from swefuse.learn import model as models
 from swefuse.learn.rlvr import Learnt, RlvrSettings
-from swefuse.learn.rollouts import Rollouts, choice_group, describe, sample
+from swefuse.learn.rollouts import Rollouts, choice_group, describe
 from swefuse.learn.tokens import Codec, codec_for
 from swefuse.learn.value import Accuracy, Candidates, ResidualHead, measure
-from swefuse.policy.local import LocalPolicy
 from swefuse.records import Task, Trajectory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
-
-CHUNK = 64
-SAMPLES = 4  # candidates a task when the value model is measured
 
 
 class Assessor:
@@ -31,6 +27,7 @@ class Assessor:
     def __init__(self, learnt: Learnt, reference: PreTrainedModel, codec: Codec, settings: RlvrSettings) -> None:
         self.learnt, self.reference, self.codec, self.settings = learnt, reference, codec, settings
         self.pad = reference.config.pad_token_id or 0
+        self.seen: list[Candidates] = []
 
     @classmethod
     def load(cls, path: Path, reference: Path, settings: RlvrSettings) -> Assessor:
@@ -39,7 +36,7 @@ class Assessor:
         return cls(Learnt.load(path), model, codec_for(tokenizer), settings)
 
     def choose(self, tasks: Sequence[Task], groups: Sequence[Sequence[Trajectory]]) -> list[list[float]]:
-        """A score for each candidate of each task; 0 for all where nothing was chosen."""
+        """A score for each candidate of each task; 0 for all where nothing was chosen. ``seen`` keeps what was described."""
         chosen = [
             (task, tuple(members), choice_group(task, members, self.codec)) for task, members in zip(tasks, groups, strict=True)
         ]
@@ -47,20 +44,20 @@ class Assessor:
         scores: Iterator[float] = iter(())
         if open_:
             data = Rollouts(*(tuple(column) for column in zip(*open_, strict=True)))
-            scores = iter(self.learnt.head.scores(describe(self.reference, data, self.settings.micro_batch, self.pad)))
+            known = describe(self.reference, data, self.settings.micro_batch, self.pad)
+            self.seen.append(known)
+            scores = iter(self.learnt.head.scores(known))
         models.give_back()
         return [[next(scores) if group is not None else 0.0 for _ in members] for _, members, group in chosen]
 
-    def measure(self, tasks: Sequence[Task], verify: Verify, seed: int, progress: Callable[[int, int], None]) -> dict[str, Any]:
-        """Accuracy of head, Platt baseline, sum of log-probs and majority class on candidates of the reference policy."""
-        actor = LocalPolicy(self.reference, self.codec, "reference")
-        parts: list[Candidates] = []
-        for at in range(0, len(tasks), CHUNK):
-            data = sample(tasks[at : at + CHUNK], actor, self.codec, verify, SAMPLES, 7_000_001 + seed)
-            parts.append(describe(self.reference, data, self.settings.micro_batch, self.pad))
-            models.give_back()
-            progress(min(at + CHUNK, len(tasks)), len(tasks))
-        known = Candidates.join(parts)
+    def measure(self) -> dict[str, Any]:
+        """Accuracy of head, Platt baseline, sum of log-probs and majority class on the pairs of all candidates that were ``seen``.
+
+        Raises DataError when there was none.
+        """
+        if not self.seen:
+            raise DataError("there is no candidate to measure the value model on")
+        known = Candidates.join(self.seen)
         heads = {"head": self.learnt.head, "platt": self.learnt.baseline, "logprob": _sum_only(self.learnt.width)}
         return {name: asdict(measure(head, known)) for name, head in heads.items()}
 

@@ -206,7 +206,7 @@ def control_steps(run: Run, examples: Sequence[Example]) -> int:
 
 
 def step_evaluate(run: Run, progress: Progress) -> None:
-    """Every model and both scripted policies on every held-out split."""
+    """Every model and both scripted policies on every held-out split, and the value model on what the reference policy sampled."""
     from swefuse.learn import model as models
     from swefuse.learn.assess import Assessor
     from swefuse.policy.local import LocalPolicy
@@ -224,25 +224,15 @@ def step_evaluate(run: Run, progress: Progress) -> None:
         heldout = [task for split in HELDOUT.values() for task in run.split(split)]
         base = number * len(heldout)
         shown = partial(_shifted, progress, base, len(heldout) * len(names))
+        value.seen.clear()
         results = evaluate(policy, heldout, run.verify(), config, value.choose if name in MODELS else None, shown)
+        if name == "sft":  # candidates of other policies are none that the value model is made for
+            save_lines(run.out / "eval" / "value.json", [json.dumps(value.measure(), indent=1)])
         save_results(file, results)
 
 
 def _shifted(progress: Progress, base: int, total: int, done: int, _: int) -> None:
     progress(base + done, total)
-
-
-def step_value(run: Run, progress: Progress) -> None:
-    """How good the value model is on pairs of held-out candidates, beside the baselines that it has to beat."""
-    from swefuse.learn import model as models
-    from swefuse.learn.assess import Assessor
-
-    models.steady(run.config.seed, run.config.threads)
-    value = Assessor.load(run.out / "rlvr" / "value.pt", run.model("sft"), run.config.rlvr)
-    heldout = [task for split in HELDOUT.values() for task in run.split(split)]
-    save_lines(
-        run.out / "eval" / "value.json", [json.dumps(value.measure(heldout, run.verify(), run.config.seed, progress), indent=1)]
-    )
 
 
 def step_report(run: Run, progress: Progress) -> None:
@@ -262,6 +252,5 @@ STEPS: dict[str, Callable[[Run, Progress], None]] = {
     "rlvr": step_rlvr,
     "control": step_control,
     "evaluate": step_evaluate,
-    "value": step_value,
     "report": step_report,
 }
