@@ -95,12 +95,14 @@ def test_a_killed_caller_leaves_nothing_behind(forked: bool) -> None:
 
 
 def test_an_interrupted_job_does_not_answer_for_the_next(sandbox: LocalSandbox) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background starts programs that ignore it
     sandbox.start()
     interrupt = threading.Timer(0.2, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
     interrupt.start()
     with pytest.raises(KeyboardInterrupt):
         ask(sandbox, "import time\ndef f():\n    time.sleep(15)\n    return 5\n", wall_s=20.0)
     interrupt.join()
+    signal.signal(signal.SIGINT, before)
     assert ask(sandbox, SIX) == 6
 
 

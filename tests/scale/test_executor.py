@@ -111,7 +111,8 @@ def test_bad_sizes_are_refused() -> None:
 
 
 CALLER = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background starts programs that ignore it
 sys.path.insert(0, sys.argv[1])
 from test_executor import own_pid
 from swefuse.scale import ProcessExecutor
