@@ -49,6 +49,10 @@ def own_pid(_: int) -> int:
     return os.getpid()
 
 
+def own_cores(_: int) -> tuple[int, ...]:
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
 MAKERS: dict[str, Callable[[], Executor]] = {
     "inline": lambda: InlineExecutor(remember, ("a",)),
     "one process": lambda: ProcessExecutor(1, remember, ("a",)),
@@ -102,6 +106,15 @@ def test_a_killed_worker_is_an_infra_error_that_names_the_item(chunk: int) -> No
     with ProcessExecutor(1, chunk=chunk) as executor, pytest.raises(InfraError, match="item") as caught:
         list(executor.map(die_at, range(6)))
     assert "died" in str(caught.value)
+
+
+def test_workers_keep_to_a_core_each_only_where_they_use_all_cores() -> None:
+    mine = tuple(sorted(os.sched_getaffinity(0)))
+    with ProcessExecutor(len(mine)) as executor:
+        found = set(executor.map(own_cores, range(8 * len(mine))))
+    assert all(len(cores) == 1 for cores in found) and {core for cores in found for core in cores} <= set(mine)
+    with ProcessExecutor(len(mine) + 1) as executor:
+        assert set(executor.map(own_cores, range(8))) == {mine}
 
 
 def test_bad_sizes_are_refused() -> None:

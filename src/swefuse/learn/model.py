@@ -18,6 +18,7 @@ import torch
 
 from swefuse.errors import DataError, missing_extra
 from swefuse.learn.tokens import OBS, PAD, PIECES, SPECIAL
+from swefuse.policy.attention import use_products
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -128,6 +129,7 @@ def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, 
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise DataError(f"cannot load a model from {name}: {str(error).splitlines()[0]}") from error
     torch.nn.Module.to(model, device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    use_products(model)
     return model, tokenizer
 
 
@@ -136,6 +138,7 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path)
     partial = path.with_name(f".{path.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
+    model.config.use_cache = True  # trainers switch it off, and whoever generates with the folder would wait for it
     model.save_pretrained(partial)
     tokenizer.save_pretrained(partial)
     shutil.rmtree(path, ignore_errors=True)
