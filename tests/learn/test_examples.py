@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from learn_samples import TASKS, episodes, tokenizer
 
 from swefuse.collect import protocol
 from swefuse.errors import DataError
-from swefuse.learn.examples import make_example, without_tail
+from swefuse.learn.batch import Example
+from swefuse.learn.examples import load_examples, make_example, save_examples, without_tail
 from swefuse.learn.tokens import codec_for
 from swefuse.policy.scripted import ScriptedPolicy
 from swefuse.records import Trajectory
@@ -60,3 +63,15 @@ def test_a_row_in_which_nothing_was_open_stays_whole() -> None:
     steps = tuple(step.model_copy(update={"keep": number != 2}) for number, step in enumerate(trajectory().steps))
     example = make_example(codec_for(tokenizer()), TASKS[0], trajectory(steps=steps))
     assert without_tail(example) == example
+
+
+def test_saved_examples_come_back_the_same_and_damage_is_told(tmp_path: Path) -> None:
+    examples = [Example((1, 2, 3), (1, 2), ((), (2, 7)), "a"), Example((5, 6), (1,), ((),), "b")]
+    file = tmp_path / "rows.jsonl"
+    save_examples(file, examples)
+    assert load_examples(file) == examples
+    file.write_text(file.read_text()[:-9] + "\n")
+    with pytest.raises(DataError, match=r"rows\.jsonl holds no examples"):
+        load_examples(file)
+    with pytest.raises(DataError, match="none"):
+        load_examples(tmp_path / "none")

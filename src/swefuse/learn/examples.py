@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from swefuse.collect import protocol
+from swefuse.errors import DataError
 from swefuse.learn.batch import Example, open_tokens
 from swefuse.learn.tokens import Codec, codec_for
 from swefuse.policy.base import Choice
 from swefuse.records import Task, Trajectory
 from swefuse.scale.executor import Executor
+from swefuse.tasks.store import save_lines
 
 Progress = Callable[[int, int], None]
 _codec: Codec | None = None
@@ -70,4 +73,21 @@ def make_examples(
     for example in executor.map(_one, items):
         found.append(example)
         progress(len(found), len(items))
+    return found
+
+
+def save_examples(path: Path, examples: Iterable[Example]) -> None:
+    """Write examples, one JSON line each; the file appears whole or not at all."""
+    save_lines(path, (json.dumps([e.name, e.ids, e.positions, e.allowed], separators=(",", ":")) for e in examples))
+
+
+def load_examples(path: Path) -> list[Example]:
+    """What ``save_examples`` wrote. Raises DataError for a file that is missing or damaged."""
+    found = []
+    try:
+        for line in path.read_text(encoding="ascii").splitlines():
+            name, ids, positions, allowed = json.loads(line)
+            found.append(Example(tuple(ids), tuple(positions), tuple(map(tuple, allowed)), name))
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(f"{path} holds no examples: {type(error).__name__}: {error}") from error
     return found

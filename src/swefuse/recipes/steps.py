@@ -80,6 +80,10 @@ class Run:
         cut = len(tasks) - round(len(tasks) * self.config.rl_share)
         return tasks[:cut], tasks[cut:]
 
+    def examples(self, pool: int) -> Path:
+        """The encoded trajectories of one of the ``pools``."""
+        return self.out / "examples" / ("sft.jsonl", "rlvr.jsonl")[pool]
+
     def model(self, name: str) -> Path:
         """Folder of a checkpoint."""
         return self.out / "models" / name
@@ -139,22 +143,28 @@ def step_base(run: Run, progress: Progress) -> None:
     progress(1, 1)
 
 
-def _examples(run: Run, tasks: Sequence[Task], progress: Progress) -> list[Example]:
-    from swefuse.learn.examples import init_codec, make_examples
+def step_encode(run: Run, progress: Progress) -> None:
+    """The accepted trajectories as rows of token ids, with what was open at each choice: once, for every stage that trains."""
+    from swefuse.learn.examples import init_codec, make_examples, save_examples
 
+    run.close()  # the verifiers' memory and cores are wanted elsewhere now
     chosen = accepted(run)
-    items = [(task, chosen[task.id]) for task in tasks if task.id in chosen]
+    items = [[(task, chosen[task.id]) for task in pool if task.id in chosen] for pool in run.pools]
+    total = sum(map(len, items))
     with ProcessExecutor(run.config.workers, init_codec, (run.model("base"),), chunk=8) as executor:
-        return make_examples(items, executor, progress)
+        for number, part in enumerate(items):
+            shown = partial(_shifted, progress, len(items[0]) * number, total)
+            run.examples(number).parent.mkdir(exist_ok=True)
+            save_examples(run.examples(number), make_examples(part, executor, shown))
 
 
 def step_sft(run: Run, progress: Progress) -> None:
     """Stage 1 on the accepted trajectories."""
     from swefuse.learn import model as models
+    from swefuse.learn.examples import load_examples
     from swefuse.learn.sft import fine_tune, trained_rows
 
-    run.close()  # the verifiers' memory and cores are wanted elsewhere now
-    examples = _examples(run, run.pools[0], lambda done, total: None)
+    examples = load_examples(run.examples(0))
     models.steady(run.config.seed, run.config.threads)
     model, tokenizer = models.load(run.model("base"))
     fine_tune(model, tokenizer, examples, run.config.sft, run.out / "sft", progress)
@@ -166,13 +176,14 @@ def step_sft(run: Run, progress: Progress) -> None:
 def step_rlvr(run: Run, progress: Progress) -> None:
     """Stage 2 on the tasks that stage 1 has not seen."""
     from swefuse.learn import model as models
+    from swefuse.learn.examples import load_examples
     from swefuse.learn.rlvr import Models, train
     from swefuse.learn.tokens import codec_for
 
     models.steady(run.config.seed, run.config.threads)
     policy, tokenizer = models.load(run.model("sft"))
     both = Models(policy, models.load(run.model("sft"))[0], codec_for(tokenizer))
-    gold = cache(lambda: _examples(run, run.pools[1], lambda done, total: None))
+    gold = cache(lambda: load_examples(run.examples(1)))
     learnt = train(both, run.pools[1], run.verify(), run.config.rlvr, run.out / "rlvr", progress, gold)
     learnt.save(run.out / "rlvr" / "value.pt")
     models.save(policy, tokenizer, run.model("rlvr"))
@@ -181,10 +192,11 @@ def step_rlvr(run: Run, progress: Progress) -> None:
 def step_control(run: Run, progress: Progress) -> None:
     """More SFT for as many processed tokens as stage 2 took, on the same tasks, with their reference trajectories."""
     from swefuse.learn import model as models
+    from swefuse.learn.examples import load_examples
     from swefuse.learn.sft import fine_tune, trained_rows
 
     run.close()
-    examples = trained_rows(_examples(run, run.pools[1], lambda done, total: None), run.config.sft)
+    examples = trained_rows(load_examples(run.examples(1)), run.config.sft)
     models.steady(run.config.seed, run.config.threads)
     model, tokenizer = models.load(run.model("sft"))
     steps = control_steps(run, examples)
@@ -248,6 +260,7 @@ STEPS: dict[str, Callable[[Run, Progress], None]] = {
     "collect": step_collect,
     "gate": step_gate,
     "base": step_base,
+    "encode": step_encode,
     "sft": step_sft,
     "rlvr": step_rlvr,
     "control": step_control,
