@@ -61,13 +61,21 @@ def locate(text: str, action: Action) -> int:
     end = len(text) if end < 0 else end
     if not action.old:
         return start
-    if action.nth < 1:
+    at = occurrence(text, action.old, action.nth, start)
+    if not 0 <= at <= end:
+        raise PatchError(f"{action.old!r} (occurrence {action.nth}) is not on line {action.line} of {action.path}")
+    return at
+
+
+def occurrence(text: str, old: str, nth: int, start: int = 0) -> int:
+    """Offset of the ``nth`` occurrence of ``old`` from ``start`` on, -1 without one; they may overlap. PatchError below 1."""
+    if nth < 1:
         raise PatchError("occurrences are counted from 1")
     at = start - 1
-    for _ in range(action.nth):
-        at = text.find(action.old, at + 1)
-        if at < 0 or at > end:
-            raise PatchError(f"{action.old!r} (occurrence {action.nth}) is not on line {action.line} of {action.path}")
+    for _ in range(nth):
+        at = text.find(old, at + 1)
+        if at < 0:
+            return -1
     return at
 
 

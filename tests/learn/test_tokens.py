@@ -68,7 +68,8 @@ def test_an_edit_at_a_hidden_line_stands_before_the_next_shown_one() -> None:
     hidden = [edit.action("m.py") for edit in edits(GAPS, "walk") if edit.line == 8]
     assert hidden, "an edit at the end of the loop stands on the blank line behind it"
     # shown: def 1, out 2, for 3, append 4, return 5
-    assert {nano().through(nano().lens(task), action).line for action in hidden} == {5}
+    spelt = NanoCodec(lambda text: list(text.encode()))
+    assert all(bytes(ids).startswith(b"@edit f:5\n") for ids in spelt.messages(task, [Choice("", action) for action in hidden]))
     assert make_lens(GAPS, "walk").line(11) == 6 and make_lens(GAPS, "walk").line(99) == 99
 
 

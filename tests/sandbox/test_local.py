@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -192,3 +194,18 @@ def test_a_candidate_is_not_slowed_by_the_jobs_before_it(sandbox: LocalSandbox) 
     assert max(counts[60:]) < 1.05 * max(counts[:60]), "nothing piles up with age"
     own = {ask(sandbox, tracked, f"([[{n}, [{n}]]], -1)") for n in range(30)}
     assert len(own) == 1, "the candidate's collector walks what is its own, whatever was left since the worker last collected"
+
+
+def test_sets_of_strings_have_one_order_in_every_worker_and_form() -> None:
+    source = "def f():\n    return '-'.join({'a', 'b', 'c', 'd', 'e', 'f', 'g'})\n"
+    test = "from m import f\ndef test_f():\n    assert f() == 0\n"
+    found = set()
+    for _ in range(2):
+        with LocalSandbox() as sandbox:
+            record = json.loads(
+                sandbox.run(Job("calls", {"m.py": source}, ("m.py",), "m.py:f", (("t", "()"),))).records.split("\n")[0]
+            )
+            job = Job("pytest", {"m.py": source, "test_m.py": test}, tests=("test_m.py::test_f",), nonce="n", cpu_s=20)
+            shown = sandbox.run(job).records
+            found |= {record["value"], re.search(r"assert '([a-g-]+)' == 0", shown)[1]}  # type: ignore[index]
+    assert len(found) == 1

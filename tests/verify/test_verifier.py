@@ -15,7 +15,8 @@ from swefuse.records import Outcome, Task
 from swefuse.sandbox.base import Job, Output
 from swefuse.sandbox.local import LocalSandbox
 from swefuse.scale import InlineExecutor, ProcessExecutor
-from swefuse.verify import Candidate, Verifier, init_worker, verify_many
+from swefuse.verify import Candidate, Patched, Verifier, init_worker, verify_many
+from swefuse.verify.patch import make_patch
 
 
 def changed(task: Task, source: str) -> Mapping[str, str]:
@@ -174,3 +175,26 @@ def test_many_in_order_inline_and_in_processes(task: Task) -> None:
         parallel = [verdict.outcome for verdict in verify_many(items, executor)]
     assert inline == parallel == expected
     init_worker().close()
+
+
+def test_patches_are_judged_like_states_and_none_is_left_out(task: Task) -> None:
+    right = make_patch(task.files, changed(task, RIGHT))
+    test = make_patch(task.files, {**task.files, "tests/test_m.py": "def test_t3(): pass\n"})
+    patches = [
+        right,
+        right.replace(b"\n", b"\r\n"),
+        make_patch(task.files, changed(task, "x = (\n")),
+        test,
+        b"@@ -1 +1 @@\n",
+        b" \n",
+    ]
+    executor = InlineExecutor(init_worker)
+    verdicts = list(verify_many((Patched(task, patch) for patch in patches), executor))
+    assert [verdict.outcome for verdict in verdicts] == [
+        Outcome.PASSED, Outcome.PASSED, Outcome.UNPARSED, Outcome.TAMPERED, Outcome.UNPARSED, Outcome.FAILED,
+    ]  # fmt: skip
+    assert verdicts[0].tests == next(iter(verify_many([Candidate(task, changed(task, RIGHT))], executor))).tests
+    assert verdicts[4].reason.startswith("line 1 of the patch: a hunk without")
+    assert verdicts[5].reason == "the patch is empty" and all(verdict.score == 0 for verdict in verdicts[2:])
+    (whole,) = verify_many([Patched(task, right, "pytest", repeats=2)], executor)
+    assert (whole.outcome, whole.form, whole.repeats) == (Outcome.PASSED, "pytest", 2)

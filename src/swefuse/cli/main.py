@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from swefuse import __version__
-from swefuse.cli import collect, crash, doctor, evaluate, library, quickstart, tasks, train
+from swefuse.cli import collect, crash, doctor, evaluate, library, quickstart, tasks, train, verify
 from swefuse.cli.common import example, plain
 from swefuse.errors import SweFuseError, UserError
 
@@ -36,6 +36,7 @@ app.add_typer(collect.app)
 app.add_typer(library.app)
 app.add_typer(train.app)
 evaluate.add_to(app)
+verify.add_to(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -36,8 +36,17 @@ _UNUSED = Action(name="test").model_dump(exclude={"name"})
 
 def render(action: Action, thought: str = "") -> str:
     """The message for a thought and an action. Raises PatchError if a field cannot be written in the grammar."""
-    head = "".join(f"#{line}\n" for line in thought.split("\n")) if thought else ""
-    return head + _render_action(action) + "\n"
+    return _head(thought) + _render_action(action) + "\n"
+
+
+def render_edit(path: str, line: int, nth: int, old: str, new: str, thought: str = "") -> str:
+    """``render`` of an edit given by its fields: a hundred of them are open in a state, and making each an ``Action`` costs more
+    than writing it."""
+    return f"{_head(thought)}{_edit(path, line, nth, old, new)}\n"
+
+
+def _head(thought: str) -> str:
+    return "".join(f"#{line}\n" for line in thought.split("\n")) if thought else ""
 
 
 def _render_action(action: Action) -> str:
@@ -50,19 +59,24 @@ def _render_action(action: Action) -> str:
         return f"@view {_field(action.path)}"
     if action.name in ("search", "run"):
         return f"@{action.name} {_field(action.text)}"
-    path = _field(action.path)
+    if action.name == "create":
+        return f"@create {_place(action.path)}" + _lines("+", action.text)
+    return _edit(action.path, action.line, action.nth, action.old, action.new)
+
+
+def _edit(path: str, line: int, nth: int, old: str, new: str) -> str:
+    if not 1 <= line <= 9_999_999 or not 1 <= nth <= 9999:
+        raise PatchError(f"line {line}, occurrence {nth}: counted from 1 up to 9999999 and 9999")
+    if not old and not new:
+        raise PatchError("an edit without old and new text changes nothing")
+    place = f"{_place(path)}:{line}" + (f"*{nth}" if nth > 1 else "")
+    return f"@edit {place}{_lines('-', old) if old else ''}{_lines('+', new) if new else ''}"
+
+
+def _place(path: str) -> str:
     if ":" in path or "*" in path:
         raise PatchError(f"path {path!r} cannot be written in the action grammar (':' and '*' are taken)")
-    if action.name == "create":
-        return f"@create {path}" + _lines("+", action.text)
-    if not 1 <= action.line <= 9_999_999 or not 1 <= action.nth <= 9999:
-        raise PatchError(f"line {action.line}, occurrence {action.nth}: counted from 1 up to 9999999 and 9999")
-    if not action.old and not action.new:
-        raise PatchError("an edit without old and new text changes nothing")
-    place = f"{path}:{action.line}" + (f"*{action.nth}" if action.nth > 1 else "")
-    old = _lines("-", action.old) if action.old else ""
-    new = _lines("+", action.new) if action.new else ""
-    return f"@edit {place}{old}{new}"
+    return _field(path)
 
 
 def _field(value: str) -> str:

@@ -14,16 +14,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from swefuse.code.functions import Source, function, normal_names
 from swefuse.collect import actions, protocol
-from swefuse.errors import DataError
+from swefuse.errors import DataError, PatchError
 from swefuse.policy.base import Choice
-from swefuse.records import Action, Step, Task
-from swefuse.workspace import locate
+from swefuse.records import Step, Task
+from swefuse.workspace import occurrence
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -69,6 +69,13 @@ class Lens:
     names: Mapping[str, str]
     shown: Mapping[int, int]
     rows: tuple[str, ...]
+    _quoted: dict[int, str] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def row(self, world: int) -> str:
+        """World line ``world`` with names replaced, without indentation."""
+        if world not in self._quoted:
+            self._quoted[world] = self.text(self.rows[world - 1].strip())
+        return self._quoted[world]
 
     def text(self, text: str) -> str:
         """World text with names replaced."""
@@ -158,7 +165,7 @@ class NanoCodec:
 
     def message(self, task: Task, choice: Choice) -> tuple[int, ...]:
         """The ids of one agent message, its terminator included."""
-        return tuple(self.encode(actions.render(self.through(self.lens(task), choice.action), choice.thought)))
+        return tuple(self.encode(self._written(self.lens(task), choice)))
 
     def messages(self, task: Task, choices: Sequence[Choice]) -> list[tuple[int, ...]]:
         """``message`` of every choice, put together from parts that are encoded once; the grammar's line ends never merge."""
@@ -168,7 +175,7 @@ class NanoCodec:
         lens, known = self.lens(task), self._parts
         found = []
         for choice in choices:
-            message = actions.render(self.through(lens, choice.action), choice.thought)
+            message = self._written(lens, choice)
             ids: list[int] = []
             for part in _PART.findall(message):
                 if part not in known:
@@ -182,22 +189,24 @@ class NanoCodec:
         self._listed[task.id] = (choices, found)
         return found
 
-    def through(self, lens: Lens, action: Action) -> Action:
-        """An action as the small model writes it: it quotes the whole line before and after, without indentation.
+    def _written(self, lens: Lens, choice: Choice) -> str:
+        """A message as the small model writes it. Of an edit it quotes the whole line before and after, without indentation.
 
         Copying a line is what such a model learns first, and the place where the copy departs is then the decision.
         """
-        if action.name not in ("edit", "view"):
-            return action
-        old, new = action.old, lens.text(action.new)
+        action = choice.action
+        if action.name == "view":
+            return actions.render(action.model_copy(update={"path": "f"}), choice.thought)
+        if action.name != "edit":
+            return actions.render(action, choice.thought)
+        old, new = action.old, action.new
         if old:
             row = lens.rows[action.line - 1]
-            at = locate(row, action.model_copy(update={"line": 1}))
-            old, new = lens.text(row.strip()), lens.text((row[:at] + action.new + row[at + len(old) :]).strip())
-        old, new = plain(old), plain(new)
-        line = lens.line(action.line) if action.name == "edit" else action.line
-        # The fields are known to be valid, and this runs for every edit of every state: no validation.
-        return action.model_copy(update={"path": "f", "line": line, "nth": 1, "old": old, "new": new})
+            at = occurrence(row, old, action.nth)
+            if at < 0:
+                raise PatchError(f"{old!r} (occurrence {action.nth}) is not on line {action.line} of {action.path}")
+            old, new = lens.row(action.line), (row[:at] + new + row[at + len(old) :]).strip()
+        return actions.render_edit("f", lens.line(action.line), 1, plain(old), plain(lens.text(new)), choice.thought)
 
     def observation(self, task: Task, step: Step, short: bool) -> str:
         """An observation through the lens: the function's lines after a view, a few shortened rows after a test."""

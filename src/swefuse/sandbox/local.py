@@ -141,7 +141,7 @@ class LocalSandbox:
             os.chmod(box, 0o755)  # noqa: S103 - the candidate has another user id
         home = {"HOME": f"{box}/tmp", "TMPDIR": f"{box}/tmp"}  # noqa: S108 - inside
         process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-I", "-S", "-c", _BOOT, str(_HERE.parents[1]), json.dumps(settings)],
+            [sys.executable, "-P", "-s", "-S", "-c", _BOOT, str(_HERE.parents[1]), json.dumps(settings)],
             pass_fds=[theirs.fileno()], env={**ENVIRONMENT, **home}, cwd="/", start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip

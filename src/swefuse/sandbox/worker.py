@@ -302,7 +302,7 @@ def _exec_pytest(job: Mapping[str, Any], slot: Slot) -> NoReturn:
     os.lseek(wanted, 0, os.SEEK_SET)
     os.dup2(wanted, 0)
     os.close(wanted)
-    command = [slot.python, "-I", "-S", "-B", slot.recorder, os.pathsep.join(slot.site), f"{slot.box}/repo"]
+    command = [slot.python, "-P", "-s", "-S", "-B", slot.recorder, os.pathsep.join(slot.site), f"{slot.box}/repo"]
     os.execve(slot.python, command, dict(os.environ))  # noqa: S606
 
 

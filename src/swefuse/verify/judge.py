@@ -38,6 +38,11 @@ class Judgement:
 
 def judge_calls(calls: Sequence[Call], output: Output) -> Judgement:
     """Judge the ``calls`` form. Records come in the order of ``calls``. Raises DataError for a task whose literals do not parse."""
+    return _judge_calls(tuple(calls), Output(output.records, output.limit))
+
+
+@lru_cache(maxsize=64)  # a proof runs the same state several times and mostly gets the same records
+def _judge_calls(calls: tuple[Call, ...], output: Output) -> Judgement:
     records = _records(output.records, len(calls) + 2)
     if records is None:
         return _tampered(calls, "records that are no short JSON objects, or too many")

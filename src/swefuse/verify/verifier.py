@@ -9,12 +9,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
-from swefuse.errors import DataError, SandboxError
+from swefuse.errors import DataError, PatchError, SandboxError
 from swefuse.records import Outcome, Suite, Task, Verdict, content_hash
 from swefuse.sandbox import open_sandbox
 from swefuse.scale.executor import Executor
 from swefuse.verify.cache import VerdictCache
 from swefuse.verify.judge import Judgement
+from swefuse.verify.patch import apply_patch
 from swefuse.verify.score import score
 from swefuse.verify.screen import changed_paths, screen
 from swefuse.verify.tests import Limits, run_suite
@@ -128,6 +129,20 @@ class Candidate:
     fresh: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """A candidate as a unified diff on the task's initial state, for ``verify_many``; the other fields are those of ``Candidate``.
+
+    A patch that cannot be applied is UNPARSED, with the line and the reason; an empty one has FAILED. Neither is ever left out.
+    """
+
+    task: Task
+    patch: bytes
+    form: str | None = None
+    repeats: int = 1
+    fresh: bool = False
+
+
 _verifier: Verifier | None = None
 
 
@@ -143,12 +158,21 @@ def init_worker(
     return _verifier
 
 
-def verify_one(item: Candidate) -> Verdict:
+def verify_one(item: Candidate | Patched) -> Verdict:
     """Verify in this process's verifier, which is made with its defaults if ``init_worker`` has not run."""
     verifier = _verifier or init_worker()
-    return verifier.verify(item.task, item.files, item.form, item.repeats, item.visible_only, item.fresh)
+    if isinstance(item, Candidate):
+        return verifier.verify(item.task, item.files, item.form, item.repeats, item.visible_only, item.fresh)
+    form = pick_suite(item.task, item.form).form
+    if not item.patch.strip():
+        return Verdict(outcome=Outcome.FAILED, form=form, reason="the patch is empty")
+    try:
+        files = apply_patch(item.task.files, item.patch).files
+    except PatchError as error:
+        return Verdict(outcome=Outcome.UNPARSED, form=form, reason=str(error)[:1000])
+    return verifier.verify(item.task, files, item.form, item.repeats, fresh=item.fresh)
 
 
-def verify_many(items: Iterable[Candidate], executor: Executor) -> Iterator[Verdict]:
+def verify_many(items: Iterable[Candidate | Patched], executor: Executor) -> Iterator[Verdict]:
     """Verdicts in the order of ``items``."""
     return executor.map(verify_one, items)
