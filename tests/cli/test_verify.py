@@ -42,8 +42,8 @@ def test_a_patch_from_a_pipe_with_other_line_ends_is_noted(folder: Path, task: T
     data = (folder / "right").read_bytes().replace(b"\n", b"\r\n")
     command = [
         sys.executable,
-        "-m",
-        "swefuse.cli",
+        "-c",
+        "from swefuse.cli.main import run; run()",
         "verify",
         "--task",
         str(folder / "tasks.jsonl"),
