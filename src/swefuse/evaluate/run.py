@@ -33,7 +33,7 @@ class EvalConfig(BaseModel):
     samples: int = Field(
         8, ge=4, description="sampled episodes a task, for pass@1, pass@4 and best-of-4; a multiple of 4 is used whole"
     )
-    chunk: int = Field(64, ge=1, description="tasks run in step")
+    chunk: int = Field(128, ge=1, description="tasks run in step")
     workers: int = Field(2, ge=1, description="verifier processes")
     sandbox: str = Field("local", description="where untrusted code runs")
     split: str = Field("", description="only tasks of this split; empty: every held-out task")

@@ -56,19 +56,20 @@ class LocalPolicy:
         for number, request in enumerate(requests):
             if replies[number] is None:
                 groups.setdefault((request.task.id, request.steps), []).append(number)
-        ordered = sorted(groups.values(), key=lambda members: sum(len(step.observation) for step in requests[members[0]].steps[:1]))
+        rows = [self.encoder.row(requests[n].task, requests[n].steps, prompt=True).ids for n, *_ in groups.values()]
+        ordered = sorted(zip(rows, groups.values(), strict=True), key=lambda pair: len(pair[0]))  # like lengths: less padding
         was_training = self.model.training
         self.model.train(False)
         for at in range(0, len(ordered), self.batch):
-            members = ordered[at : at + self.batch]
+            prompts, members = zip(*ordered[at : at + self.batch], strict=True)
             flat = [number for group in members for number in group]
-            for number, reply in zip(flat, self._sample([[requests[n] for n in group] for group in members]), strict=True):
+            sampled = self._sample(prompts, [[requests[n] for n in group] for group in members])
+            for number, reply in zip(flat, sampled, strict=True):
                 replies[number] = reply
         self.model.train(was_training)
         return [reply for reply in replies if reply is not None]
 
-    def _sample(self, groups: list[list[Request]]) -> list[Reply]:
-        prompts = [self.encoder.row(group[0].task, group[0].steps, prompt=True).ids for group in groups]
+    def _sample(self, prompts: Sequence[Sequence[int]], groups: list[list[Request]]) -> list[Reply]:
         draws: list[Draw] = []
         for number, group in enumerate(groups):
             trie = build_trie(self.encoder.messages(group[0].task, group[0].choices))
