@@ -43,7 +43,7 @@ def has_ended(pidfd: int) -> bool:
 @pytest.mark.parametrize("inner", [False, True])
 def test_a_killed_worker_is_an_error_and_then_replaced(sandbox: LocalSandbox, inner: bool) -> None:
     assert ask(sandbox, SIX) == 6
-    launcher = sandbox.pid
+    launcher = sandbox.pids["calls"]
     assert launcher is not None
     worker = inner_pid(launcher)
     watched = os.pidfd_open(worker)
@@ -53,12 +53,12 @@ def test_a_killed_worker_is_an_error_and_then_replaced(sandbox: LocalSandbox, in
     with pytest.raises(SandboxError, match="worker"):
         ask(sandbox, SIX)
     assert ask(sandbox, SIX) == 6
-    assert sandbox.pid != launcher
+    assert sandbox.pids["calls"] != launcher
 
 
 def test_a_worker_killed_during_a_job_is_an_error(sandbox: LocalSandbox) -> None:
     sandbox.start()
-    launcher = sandbox.pid
+    launcher = sandbox.pids["calls"]
     assert launcher is not None
     killer = threading.Timer(0.2, os.kill, (launcher, signal.SIGKILL))
     killer.start()
@@ -69,12 +69,12 @@ def test_a_worker_killed_during_a_job_is_an_error(sandbox: LocalSandbox) -> None
 
 def test_close_ends_worker_and_everything_in_it(sandbox: LocalSandbox) -> None:
     sandbox.start()
-    assert sandbox.pid is not None
-    watched = os.pidfd_open(inner_pid(sandbox.pid))
+    assert sandbox.pids
+    watched = os.pidfd_open(inner_pid(sandbox.pids["calls"]))
     sandbox.close()
     assert has_ended(watched)
     os.close(watched)
-    assert sandbox.pid is None
+    assert not sandbox.pids
     assert ask(sandbox, SIX) == 6
 
 
@@ -82,9 +82,7 @@ def test_close_ends_worker_and_everything_in_it(sandbox: LocalSandbox) -> None:
 def test_a_killed_caller_leaves_nothing_behind(forked: bool) -> None:
     """Also when a forked child of the caller still holds our channel open."""
     script = "import os, sys\nfrom swefuse.sandbox.local import LocalSandbox\ns = LocalSandbox()\ns.start()\n"
-    script += (
-        f"if {forked} and os.fork() == 0:\n    sys.stdin.read()\n    os._exit(0)\nprint(s.pid, flush=True)\nsys.stdin.read()\n"
-    )
+    script += f"if {forked} and os.fork() == 0:\n    sys.stdin.read()\n    os._exit(0)\nprint(s.pids['calls'], flush=True)\nsys.stdin.read()\n"
     caller = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with caller:
         assert caller.stdout is not None
@@ -112,9 +110,9 @@ def test_worker_outlives_the_thread_that_started_it(sandbox: LocalSandbox) -> No
     starter = threading.Thread(target=sandbox.start)
     starter.start()
     starter.join()
-    launcher = sandbox.pid
+    launcher = sandbox.pids["calls"]
     assert ask(sandbox, SIX) == 6
-    assert sandbox.pid == launcher
+    assert sandbox.pids["calls"] == launcher
 
 
 def test_worker_is_replaced_after_its_share_of_jobs() -> None:
@@ -122,7 +120,7 @@ def test_worker_is_replaced_after_its_share_of_jobs() -> None:
         pids = []
         for _ in range(4):
             assert ask(sandbox, SIX) == 6
-            pids.append(sandbox.pid)
+            pids.append(sandbox.pids["calls"])
     assert pids[0] == pids[1] != pids[2] == pids[3]
 
 
@@ -133,9 +131,9 @@ def test_a_path_that_leaves_the_tree_is_refused(sandbox: LocalSandbox, path: str
 
 
 def test_what_goes_wrong_before_the_candidates_turn_is_not_its_fault(sandbox: LocalSandbox) -> None:
-    """Too little memory to start pytest with, or a limit that cannot be set: an error, not an output without results."""
+    """Too little memory to start pytest cold, or a limit that cannot be set: an error, not an output without results."""
     with pytest.raises(SandboxError, match="set up"):
-        sandbox.run(Job("pytest", {"test_a.py": "def test_a(): pass\n"}, tests=("test_a.py",), memory_mb=12))
+        sandbox.run(Job("pytest", {"test_a.py": "def test_a(): pass\n", "iniconfig.py": ""}, tests=("test_a.py",), memory_mb=12))
     with pytest.raises(SandboxError, match="set up"):
         ask(sandbox, SIX, memory_mb=1 << 50)
 

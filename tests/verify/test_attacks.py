@@ -6,6 +6,7 @@ import pytest
 from small_task import RIGHT, make_task
 
 from swefuse.records import Outcome, Task
+from swefuse.sandbox.local import LocalSandbox
 from swefuse.verify import Verifier
 
 # name -> (candidate, outcome); every candidate here gives a wrong answer for f(3), or none
@@ -82,13 +83,14 @@ ATTACKS = {
 @pytest.mark.parametrize("name", ATTACKS)
 def test_no_attack_passes_and_the_next_candidate_does(verifier: Verifier, task: Task, name: str) -> None:
     source, outcome = ATTACKS[name]
-    launcher = getattr(verifier.sandbox, "pid", None)
+    assert isinstance(verifier.sandbox, LocalSandbox)
+    launcher = verifier.sandbox.pids.get("calls")
     verdict = verifier.verify(task, {**task.files, "m.py": source})
     assert (verdict.outcome, verdict.tests["t3"].outcome == "passed" if verdict.tests else False) == (outcome, False)
     assert verdict.score < 1
     assert verdict.model_validate_json(verdict.model_dump_json()) == verdict
     assert verifier.verify(task, {**task.files, "m.py": RIGHT}).outcome is Outcome.PASSED
-    assert launcher in (None, verifier.sandbox.pid)  # type: ignore[attr-defined]  # and the attack did not even cost a worker
+    assert launcher in (None, verifier.sandbox.pids["calls"])  # and the attack did not even cost a worker
 
 
 def test_expected_values_are_nowhere_in_the_process(verifier: Verifier) -> None:

@@ -61,8 +61,8 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(task: Task) -> None:
         assert isinstance(verifier.sandbox, LocalSandbox)
         for _ in range(2):
             verifier.sandbox.start()
-            assert verifier.sandbox.pid is not None
-            os.kill(verifier.sandbox.pid, signal.SIGKILL)
+            assert verifier.sandbox.pids
+            os.kill(verifier.sandbox.pids["calls"], signal.SIGKILL)
             assert verifier.verify(task, changed(task, RIGHT)).outcome is Outcome.PASSED
 
 
@@ -110,7 +110,7 @@ def test_the_cache_file_serves_the_next_verifier(tmp_path: Path, task: Task) -> 
         assert len(other.sandbox.jobs) == 1  # another sandbox, another key
         assert same.verify(task, changed(task, RIGHT)) == first
         assert isinstance(same.sandbox, LocalSandbox)
-        assert same.sandbox.pid is None  # it never had to start a worker
+        assert not same.sandbox.pids  # it never had to start a worker
 
 
 def test_repeats_that_disagree_are_flaky(verifier: Verifier, task: Task) -> None:

@@ -22,7 +22,7 @@ class Job:
     ``calls``: ``entry`` is ``module.py:function``, ``calls`` holds pairs of id and text of a tuple literal, the arguments; modules
     are imported from memory, and the candidate gets no second process or thread.
     ``pytest``: ``tests`` are node ids, or files to run whole; ``protected`` paths are read-only for the candidate; ``nonce`` marks
-    genuine records.
+    genuine records; ``preload`` names modules of the environment that a sandbox may import ahead, never the work tree's own.
     ``cpu_s`` bounds CPU seconds of all processes together, ``wall_s`` (default: five times that, at least 1) elapsed seconds,
     ``memory_mb`` the address space of each process and, for ``pytest``, the resident memory of all together.
     """
@@ -35,6 +35,7 @@ class Job:
     tests: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     nonce: str = ""
+    preload: tuple[str, ...] = ()
     cpu_s: float = 0.1
     wall_s: float | None = None
     memory_mb: int = 1024
@@ -50,7 +51,8 @@ class Output:
     """What a job left behind. ``records`` is untrusted text, one JSON object per line; a cut last line has no newline.
 
     ``limit`` names the limit that killed the job, or is empty. ``text`` is the end of stdout and stderr (``pytest`` only, at most
-    1 MB). ``cpu_s`` counts all processes of the job, ``wall_s`` is elapsed seconds.
+    1 MB). ``cpu_s`` counts all processes of the job, ``wall_s`` is elapsed seconds. ``cold`` says why a job could not run in a warm
+    worker, and is empty where it did.
     """
 
     records: str
@@ -58,6 +60,7 @@ class Output:
     cpu_s: float = 0.0
     wall_s: float = 0.0
     text: str = ""
+    cold: str = ""
 
 
 class Sandbox(Protocol):

@@ -13,7 +13,6 @@ import os
 import select
 import signal
 import socket
-import sys
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -194,6 +193,5 @@ def main(text: str) -> NoReturn:
         wire.send(channel, {"error": str(error)})
         os._exit(1)
     _quiet()
-    sys.path[:] = [*sys.path[1:], *settings["site"]]
     inside.serve(channel, slot)
     os._exit(0)

@@ -1,6 +1,7 @@
 """The built-in sandbox: Linux namespaces and a warm worker, no daemon, no container image, no root needed.
 
-One ``LocalSandbox`` is one slot: it runs one job at a time (a lock holds that) in one worker that starts with the first job.
+One ``LocalSandbox`` is one slot: it runs one job at a time (a lock holds that), in a worker for its kind of job that starts with
+the first one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sysconfig
 import tempfile
 import threading
 import weakref
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
@@ -47,20 +49,27 @@ def weak_sandbox() -> LocalSandbox:
     return LocalSandbox(allow_weak=True)
 
 
+@dataclass(slots=True)
+class _Worker:
+    """A launcher with its worker inside, and the channel to it. ``stop`` ends both; also called when the sandbox is forgotten."""
+
+    process: subprocess.Popen[bytes]
+    channel: socket.socket
+    stop: weakref.finalize[Any, Any]
+    jobs: int = 0
+
+
 class LocalSandbox:
-    """Runs jobs in namespaces of this machine.
+    """Runs jobs in namespaces of this machine, in one warm worker for each kind of job.
 
     ``allow_weak``: where the walls cannot be built, run with resource limits only instead of raising SandboxError.
-    ``recycle``: jobs after which the worker is replaced. ``size_mb``: room for everything a job may write.
+    ``recycle``: jobs after which a worker is replaced. ``size_mb``: room for everything a job may write.
     """
 
     def __init__(self, allow_weak: bool = False, recycle: int = 5000, size_mb: int = 128) -> None:
         self._allow_weak, self._recycle, self._size_mb = allow_weak, recycle, size_mb
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._channel: socket.socket | None = None
-        self._stop: weakref.finalize[Any, Any] | None = None
-        self._jobs = 0
+        self._workers: dict[str, _Worker] = {}
         self.level = "full"
         self.lack = ""
 
@@ -70,42 +79,43 @@ class LocalSandbox:
         return f"local-{self.level}-python{platform.python_version()}"
 
     @property
-    def pid(self) -> int | None:
-        """Process id of the launcher, or None when nothing runs. Killing it ends the worker and all that runs in it."""
-        return self._process.pid if self._process else None
+    def pids(self) -> dict[str, int]:
+        """Process id of the launcher for each kind of job that has a worker. Killing it ends the worker and all that it runs."""
+        return {kind: worker.process.pid for kind, worker in self._workers.items()}
 
-    def start(self) -> None:
-        """Start the worker if there is none; the first job does it by itself. Raises SandboxError."""
+    def start(self, kind: str = "calls") -> None:
+        """Start the worker for a kind of job if there is none; the first job does it by itself. Raises SandboxError."""
         with self._lock:
-            self._ready()
+            self._ready(kind)
 
     def run(self, job: Job) -> Output:
         """Run one job. Raises SandboxError when there is no result; the next job then gets a new worker."""
         if job.kind == "pytest" and find_spec("pytest") is None:
             raise SandboxError("a task's tests are in pytest form and pytest is not installed: pip install pytest")
         with self._lock:
-            channel = self._ready()
+            worker = self._ready(job.kind)
             try:
-                channel.settimeout(job.wall_limit + _GRACE_S)
-                wire.send(channel, _message(job))
-                reply = wire.receive(channel)
+                worker.channel.settimeout(job.wall_limit + _GRACE_S)
+                wire.send(worker.channel, _message(job))
+                reply = wire.receive(worker.channel)
             except (OSError, ValueError) as error:
-                self._end()
+                self._end(job.kind)
                 raise SandboxError(f"the sandbox worker broke down during a job: {type(error).__name__}: {error}") from error
             except BaseException:
-                self._end()  # an answer may still be on its way: this channel is no longer in step
+                self._end(job.kind)  # an answer may still be on its way: this channel is no longer in step
                 raise
-            self._jobs += 1
+            worker.jobs += 1
             if reply is None or "refused" in reply:
-                self._end()
+                self._end(job.kind)
                 cause = reply["refused"] if reply else "it was killed or ran out of memory"
                 raise SandboxError(f"the sandbox worker did not run a job: {cause}")
-            return Output(reply["records"], reply["limit"], reply["cpu_s"], reply["wall_s"], reply["text"])
+            return Output(**reply)
 
     def close(self) -> None:
-        """End the worker and everything in it."""
+        """End the workers and everything in them."""
         with self._lock:
-            self._end()
+            for kind in list(self._workers):
+                self._end(kind)
 
     def __enter__(self) -> Self:
         return self
@@ -113,30 +123,36 @@ class LocalSandbox:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _end(self) -> None:
-        if self._stop:
-            self._stop()
-        self._process = self._channel = self._stop = None
-        self._jobs = 0
+    def _end(self, kind: str) -> None:
+        if kind in self._workers:
+            self._workers.pop(kind).stop()
 
-    def _ready(self) -> socket.socket:
-        if self._jobs >= self._recycle:
-            self._end()
-        if self._channel is not None:
-            return self._channel
+    def _ready(self, kind: str) -> _Worker:
+        worker = self._workers.get(kind)
+        if worker is not None and worker.jobs < self._recycle:
+            return worker
+        self._end(kind)
         try:
-            channel = self._launch(isolate=True)
+            worker = self._launch(kind, isolate=True)
         except SandboxError as error:
             if not self._allow_weak:
                 raise SandboxError(f"{error}. {REMEDY}") from error
             self.level, self.lack = "weak", str(error)
-            channel = self._launch(isolate=False)
-        return channel
+            worker = self._launch(kind, isolate=False)
+        self._workers[kind] = worker
+        return worker
 
-    def _launch(self, isolate: bool) -> socket.socket:
+    def _launch(self, kind: str, isolate: bool) -> _Worker:
         ours, theirs = socket.socketpair()
         box = jail.BOX if isolate else tempfile.mkdtemp(prefix="swefuse-weak-")
-        settings = {"fd": theirs.fileno(), "isolate": isolate, "box": box, "size_mb": self._size_mb, **_surroundings()}
+        settings = {
+            "fd": theirs.fileno(),
+            "kind": kind,
+            "isolate": isolate,
+            "box": box,
+            "size_mb": self._size_mb,
+            **_surroundings(),
+        }
         if not isolate:
             os.chmod(box, 0o755)  # noqa: S103 - the candidate has another user id
         home = {"HOME": f"{box}/tmp", "TMPDIR": f"{box}/tmp"}  # noqa: S108 - inside
@@ -146,8 +162,7 @@ class LocalSandbox:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
         theirs.close()
-        self._process, self._channel = process, ours
-        self._stop = weakref.finalize(self, _stop, process, ours, None if isolate else box)
+        stop = weakref.finalize(self, _stop, process, ours, None if isolate else box)
         try:
             ours.settimeout(_GRACE_S)
             hello = wire.receive(ours) or {}
@@ -155,17 +170,17 @@ class LocalSandbox:
             hello = {"error": f"no greeting: {error}"}
         if "ready" not in hello:
             detail = hello.get("error") or _last_line(process)
-            self._end()
+            stop()
             raise SandboxError(f"the sandbox cannot be started: {detail}")
         if process.stderr:
             process.stderr.close()
-        return ours
+        return _Worker(process, ours, stop)
 
 
 def _message(job: Job) -> dict[str, Any]:
     return {
         "kind": job.kind, "files": dict(job.files), "parse": job.parse, "entry": job.entry, "calls": job.calls,
-        "tests": job.tests, "protected": job.protected, "nonce": job.nonce,
+        "tests": job.tests, "preload": job.preload, "protected": job.protected, "nonce": job.nonce,
         "cpu_s": job.cpu_s, "wall_s": job.wall_limit, "memory_mb": job.memory_mb,
     }  # fmt: skip
 

@@ -1,7 +1,8 @@
 """Runs pytest inside the sandbox and reports every phase of every test on file descriptor 3. Exit codes and text prove nothing.
 
-Started as a script: ``recorder.py SITE_FOLDERS ROOT``, with ``{"nonce": ..., "tests": [...]}`` on standard input: the mark that
-each record carries, and the node ids to run (or files to run whole).
+Warm: ``run`` in a fork of a worker that has imported pytest. Cold: as a script, ``recorder.py SITE_FOLDERS ROOT``, with
+``{"nonce": ..., "tests": [...]}`` on standard input: the mark that each record carries, and the node ids to run (or files to run
+whole).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 
 class Recorder:
@@ -44,20 +45,28 @@ class Recorder:
         self._emit(end=int(exitstatus))
 
 
-def main() -> None:
-    """Read what is wanted, run pytest in this process."""
-    site, root = sys.argv[1:]
-    wanted = json.load(sys.stdin)
-    files = dict.fromkeys(test.partition("::")[0] for test in wanted["tests"])
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.path.extend(site.split(os.pathsep))
+def run(wanted: dict[str, Any], root: str) -> NoReturn:
+    """Run pytest in this process on ``wanted``, then leave. pytest must be imported already: the work tree could have its own."""
     import pytest
 
-    os.write(3, b"+")  # what went wrong up to here is not the candidate's fault
-    sys.path[:0] = [root, os.path.join(root, "src")]  # only now: the work tree must not give us its own pytest
+    files = dict.fromkeys(test.partition("::")[0] for test in wanted["tests"])
+    sys.argv[:] = ["pytest"]
+    sys.path[:0] = [root, os.path.join(root, "src")]
     fixed = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "-c", os.devnull]
     fixed += [f"--rootdir={root}", f"--confcutdir={root}", "--continue-on-collection-errors"]
     os._exit(int(pytest.main([*fixed, *files], plugins=[Recorder(**wanted)])))
+
+
+def main() -> NoReturn:
+    """The cold way: read what is wanted, import pytest, run it."""
+    site, root = sys.argv[1:]
+    wanted = json.load(sys.stdin)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.path.extend(site.split(os.pathsep))
+    import pytest  # noqa: F401
+
+    os.write(3, b"+")  # what went wrong up to here is not the candidate's fault
+    run(wanted, root)
 
 
 if __name__ == "__main__":

@@ -18,14 +18,15 @@ import select
 import shutil
 import signal
 import socket
+import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from swefuse.sandbox import candidate, jail, wire
+from swefuse.sandbox import candidate, jail, recorder, wire
 
 RECORD_CAP = 4 << 20
 TEXT_CAP = 1 << 20
@@ -56,6 +57,7 @@ class Slot:
     site: list[str]
     recorder: str
     clean: tuple[int, ...] = ()
+    tried: set[str] = field(default_factory=set)  # modules of the environment that were imported ahead of the candidates
 
 
 def prepare(settings: Mapping[str, Any]) -> Slot:
@@ -71,12 +73,48 @@ def prepare(settings: Mapping[str, Any]) -> Slot:
     given = {name: settings[name] for name in ("box", "size_mb", "python", "site", "recorder")}
     slot = Slot(isolated=isolated, uid=uid, own_processes=2 if isolated and user else 0, **given)
     _fresh(slot)
+    sys.path[:] = [*sys.path[1:], *slot.site]
+    if settings["kind"] == "pytest":
+        _rehearse(slot)
     if isolated:
         jail.close_doors()
     else:
         jail.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans come to us, so that they can be killed
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # process 1 ignores what it has no handler for
     return slot
+
+
+def _rehearse(slot: Slot) -> None:
+    """Import pytest and run it once on a test of ours, so that each candidate finds loaded what pytest loads on the way."""
+    import tempfile
+
+    import pytest
+
+    file = Path(f"{slot.box}/tmp/test_rehearsal.py")  # noqa: S108 - inside
+    file.write_text("import pytest\n\n\n@pytest.mark.parametrize('x', [1])\ndef test_x(x, tmp_path):\n    assert x == 1\n")
+    fixed = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "-c", os.devnull]
+    pytest.main([*fixed, f"--rootdir={file.parent}", str(file)])
+    sys.modules.pop("test_rehearsal", None)
+    tempfile.tempdir = None
+    _fresh(slot)
+
+
+def _stage(job: Mapping[str, Any], slot: Slot) -> str:
+    """Import what the task's own files import from the environment; returns why the job must run cold, or an empty text.
+
+    Never a module that the work tree has itself: the candidate's version must be the one that is tested.
+    """
+    own = {candidate.module_name(path)[0].partition(".")[0] for path in job["files"]}
+    new = [name for name in job["preload"] if name not in slot.tried and name.partition(".")[0] not in own]
+    for name in new:
+        slot.tried.add(name)
+        with contextlib.suppress(BaseException):
+            importlib.import_module(name)
+    if new:
+        gc.collect()
+        gc.freeze()
+    taken = sorted(own & {name.partition(".")[0] for name in sys.modules})
+    return f"the work tree has its own {', '.join(taken)}, which pytest or the environment uses" if taken else ""
 
 
 COLLECT_EVERY = 50
@@ -103,10 +141,11 @@ def _packed(text: str) -> bytes:
 
 def run(job: Mapping[str, Any], slot: Slot) -> dict[str, Any]:
     """Run one job and leave nothing behind: no process, no file, no mount."""
-    pytest = job["kind"] == "pytest"
+    pytest, cold = job["kind"] == "pytest", ""
     try:
         packed = [(id_, _packed(args)) for id_, args in job["calls"]]
         if pytest:
+            cold = _stage(job, slot)
             _lay_out(job, slot)
     except (ValueError, SyntaxError, OSError) as error:
         _fresh(slot)
@@ -115,7 +154,7 @@ def run(job: Mapping[str, Any], slot: Slot) -> dict[str, Any]:
     records, out = os.pipe(), os.pipe()
     pid = os.fork()
     if not pid:
-        _child(job, slot, packed, records[1], out[1] if pytest else None)
+        _child({**job, "cold": cold}, slot, packed, records[1], out[1] if pytest else None)
     os.close(records[1])
     os.close(out[1])
     taken = {records[0]: bytearray(), out[0]: bytearray()}
@@ -139,6 +178,7 @@ def run(job: Mapping[str, Any], slot: Slot) -> dict[str, Any]:
         "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         "wall_s": time.monotonic() - started,
         "text": taken[out[0]][-TEXT_CAP:].decode("utf-8", "replace"),
+        "cold": cold,
     }
 
 
@@ -289,7 +329,11 @@ def _child(job: Mapping[str, Any], slot: Slot, packed: list[tuple[str, bytes]], 
             candidate.run_calls(job, packed, emit)
         elif candidate.parse_all(candidate.MemoryFinder({}), job["files"], job["parse"], emit):
             os.write(3, b"=")
-            _exec_pytest(job, slot)
+            if job["cold"]:
+                _exec_pytest(job, slot)
+            jail.prctl(4, 1)  # PR_SET_DUMPABLE, which the change of user took: the tests may look into their own /proc
+            os.write(3, b"+")
+            recorder.run({"nonce": job["nonce"], "tests": job["tests"]}, f"{slot.box}/repo")
     except OSError as error:  # ours: the candidate's exceptions end up in records
         os.write(3, str(error).encode())
     finally:
@@ -316,6 +360,8 @@ def _drop(job: Mapping[str, Any], slot: Slot) -> None:
         jail.drop_capabilities()
     processes = 64 if job["kind"] == "pytest" else 1
     memory = job["memory_mb"] << 20
+    if job["kind"] == "pytest" and not job["cold"]:  # beside what the worker has loaded, which may be more than the whole limit
+        memory += int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE
     limits = [
         (resource.RLIMIT_CPU, int(job["cpu_s"]) + 2),  # whole seconds: only the second line of defence
         (resource.RLIMIT_AS, memory),

@@ -42,7 +42,9 @@ class Proof:
 def prove(tasks: Sequence[Task], executor: Executor, repeats: int = 3, done: Callable[[], None] = lambda: None) -> Proof:
     """Run reference and unchanged state of every task ``repeats`` times, in the ``calls`` form.
 
-    ``done`` is called after each task. Raises InfraError when the executor breaks down; a task whose runs end as INFRA is refused.
+    The run that a task was made from, which said what fails, counts as the first of its unchanged state: it must have shown the
+    same. ``done`` is called after each task. A task whose runs end as INFRA is refused. Raises InfraError when the executor breaks
+    down.
     """
     kept: list[Task] = []
     refused: list[Refusal] = []
@@ -60,7 +62,7 @@ def prove(tasks: Sequence[Task], executor: Executor, repeats: int = 3, done: Cal
 def _sides(tasks: Sequence[Task], repeats: int) -> Iterator[Candidate]:
     for task in tasks:
         yield Candidate(task, task.reference or {}, "calls", repeats, fresh=True)
-        yield Candidate(task, task.files, "calls", repeats, fresh=True)
+        yield Candidate(task, task.files, "calls", max(1, repeats - 1), fresh=True)
 
 
 def _reason(task: Task, reference: Verdict, null: Verdict) -> str:

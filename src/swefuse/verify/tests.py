@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from swefuse.code.imports import imported_modules
 from swefuse.errors import DataError
 from swefuse.records import Call, Suite, Task
 from swefuse.sandbox.base import Job, Output, Sandbox
@@ -41,7 +42,12 @@ def run_suite(
         return judge_calls(calls, output), output
     nonce = secrets.token_hex(16)
     laid_over = {**files, **{path: task.files[path] for path in protected}}
-    job = Job("pytest", laid_over, parse, tests=suite.expected, protected=protected, nonce=nonce, cpu_s=limits.pytest_cpu_s)
+    # what the task's own files import, not what the candidate's do: it is imported outside of the candidate's process
+    preload = imported_modules(tuple(text for path, text in sorted(task.files.items()) if path.endswith(".py")))
+    job = Job(
+        "pytest", laid_over, parse, tests=suite.expected, protected=protected, nonce=nonce, preload=preload,
+        cpu_s=limits.pytest_cpu_s,
+    )  # fmt: skip
     output = sandbox.run(job)
     return judge_pytest(suite.expected, output, nonce), output
 
