@@ -82,8 +82,8 @@ def test_close_ends_worker_and_everything_in_it(sandbox: LocalSandbox) -> None:
 def test_a_killed_caller_leaves_nothing_behind(forked: bool) -> None:
     """Also when a forked child of the caller still holds our channel open."""
     script = "import os, sys\nfrom swefuse.sandbox.local import LocalSandbox\ns = LocalSandbox()\ns.start()\n"
-    f"if {forked} and os.fork() == 0:\n    sys.stdin.read()\n    os._exit(0)\n"
-    "print(s.pids['calls'], flush=True)\nsys.stdin.read()\n"
+    script += f"if {forked} and os.fork() == 0:\n    sys.stdin.read()\n    os._exit(0)\n"
+    script += "print(s.pids['calls'], flush=True)\nsys.stdin.read()\n"
     caller = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with caller:
         assert caller.stdout is not None
