@@ -56,6 +56,15 @@ def test_a_work_tree_with_a_part_of_pytest_goes_cold(sandbox: LocalSandbox) -> N
     assert "test_it" in outcomes(found)
 
 
+def test_a_conftest_with_options_and_fixtures_is_used(sandbox: LocalSandbox) -> None:
+    conftest = (
+        "import pytest\ndef pytest_addoption(parser):\n    parser.addoption('--six', default=6)\n"
+        "@pytest.fixture\ndef six(request):\n    return request.config.getoption('--six')\n"
+    )
+    found = run(sandbox, "def test_it(six):\n    assert six == 6\n", conftest=conftest)
+    assert outcomes(found) == {"test_it": "passed", "end": "0"} and found.cold == ""
+
+
 def test_what_a_candidate_does_to_its_process_ends_with_it(sandbox: LocalSandbox) -> None:
     wreck = (
         "import builtins, gc, json, os, sys, _pytest.reports\n"

@@ -57,6 +57,7 @@ class Slot:
     site: list[str]
     recorder: str
     clean: tuple[int, ...] = ()
+    prepared: Any = None
     tried: set[str] = field(default_factory=set)  # modules of the environment that were imported ahead of the candidates
 
 
@@ -92,11 +93,13 @@ def _rehearse(slot: Slot) -> None:
 
     file = Path(f"{slot.box}/tmp/test_rehearsal.py")  # noqa: S108 - inside
     file.write_text("import pytest\n\n\n@pytest.mark.parametrize('x', [1])\ndef test_x(x, tmp_path):\n    assert x == 1\n")
-    fixed = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "-c", os.devnull]
-    pytest.main([*fixed, f"--rootdir={file.parent}", str(file)])
+    pytest.main([*recorder.FIXED, f"--rootdir={file.parent}", str(file)])
     sys.modules.pop("test_rehearsal", None)
     tempfile.tempdir = None
     _fresh(slot)
+    os.chdir(f"{slot.box}/repo")
+    slot.prepared = recorder.prepare(f"{slot.box}/repo")
+    os.chdir("/")
 
 
 def _stage(job: Mapping[str, Any], slot: Slot) -> str:
@@ -333,7 +336,8 @@ def _child(job: Mapping[str, Any], slot: Slot, packed: list[tuple[str, bytes]], 
                 _exec_pytest(job, slot)
             jail.prctl(4, 1)  # PR_SET_DUMPABLE, which the change of user took: the tests may look into their own /proc
             os.write(3, b"+")
-            recorder.run({"nonce": job["nonce"], "tests": job["tests"]}, f"{slot.box}/repo")
+            plain = not any(path.rpartition("/")[2] == "conftest.py" for path in job["files"])
+            recorder.run({"nonce": job["nonce"], "tests": job["tests"]}, f"{slot.box}/repo", slot.prepared if plain else None)
     except OSError as error:  # ours: the candidate's exceptions end up in records
         os.write(3, str(error).encode())
     finally:

@@ -1,4 +1,4 @@
-"""Candidate in, verdict out: cache, screen, run, judge, score. The one place where rewards come from."""
+"""Candidate in, verdict out: cache, screen, run, judge, canaries, score. The one place where rewards come from."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Self
 
 from swefuse.errors import DataError, PatchError, SandboxError
 from swefuse.records import Outcome, Suite, Task, Verdict, content_hash
-from swefuse.sandbox import open_sandbox
+from swefuse.sandbox import Output, open_sandbox
 from swefuse.scale.executor import Executor
 from swefuse.verify.cache import VerdictCache
+from swefuse.verify.canary import perturbed
 from swefuse.verify.judge import Judgement
 from swefuse.verify.patch import apply_patch
 from swefuse.verify.score import score
@@ -21,7 +22,8 @@ from swefuse.verify.screen import changed_paths, screen
 from swefuse.verify.tests import Limits, run_suite
 from swefuse.workspace import Files, ref
 
-VERSION = 2  # part of every cache key: raise it whenever the same candidate may get another verdict
+MOST_DECOYS = 256  # tasks whose canaries are remembered
+VERSION = 3  # part of every cache key: raise it whenever the same candidate may get another verdict
 
 
 class Verifier:
@@ -37,6 +39,7 @@ class Verifier:
         self.limits = limits or Limits()
         self._name = sandbox_name
         self._cache = VerdictCache(cache_path) if cache else None
+        self._decoys: dict[tuple[str, str], tuple[Task, tuple[str, ...]]] = {}
 
     def verify(
         self, task: Task, files: Files, form: str | None = None, repeats: int = 1, visible_only: bool = False, fresh: bool = False
@@ -80,27 +83,65 @@ class Verifier:
     def _run(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], repeats: int, visible_only: bool) -> Verdict:
         runs: list[Judgement] = []
         cpu_s = wall_s = 0.0
-        for _ in range(repeats):
-            for attempt in (1, 2):
-                try:
-                    judgement, output = run_suite(self.sandbox, task, suite, files, changed, self.limits, visible_only)
-                    break
-                except SandboxError as error:
-                    if attempt == 2:
-                        return Verdict(outcome=Outcome.INFRA, form=suite.form, reason=str(error), repeats=repeats)
-            runs.append(judgement)
-            cpu_s, wall_s = cpu_s + output.cpu_s, wall_s + output.wall_s
-        first = runs[0]
-        shaky = [id_ for id_, result in first.tests.items() if any(run.tests[id_].outcome != result.outcome for run in runs)]
-        outcome, reason = first.outcome, first.reason
-        if shaky or any(run.outcome is not outcome for run in runs):
-            outcome, reason = Outcome.FLAKY, f"{repeats} runs disagree on {', '.join(shaky) or 'the outcome'}"[:1000]
-        rate = sum(result.outcome == "passed" for result in first.tests.values()) / max(1, len(first.tests))
+        parts: dict[str, float] = {}
+        try:
+            for _ in range(repeats):
+                judgement, output = self._once(task, suite, files, changed, visible_only)
+                runs.append(judgement)
+                cpu_s, wall_s = cpu_s + output.cpu_s, wall_s + output.wall_s
+            first = runs[0]
+            shaky = [id_ for id_, result in first.tests.items() if any(run.tests[id_].outcome != result.outcome for run in runs)]
+            outcome, reason = first.outcome, first.reason
+            if shaky or any(run.outcome is not outcome for run in runs):
+                outcome, reason = Outcome.FLAKY, f"{repeats} runs disagree on {', '.join(shaky) or 'the outcome'}"[:1000]
+            elif outcome is Outcome.PASSED and suite.form == "pytest" and changed and task.reference:
+                canaries, sung = self._canaries(task, suite, files, changed)
+                if canaries:
+                    parts["canaries"] = float(canaries)
+                if sung:
+                    outcome = Outcome.TAMPERED
+                    reason = f"{len(sung)} of {canaries} tests pass even if they expect other values, such as {sung[0]}"[:1000]
+        except SandboxError as error:
+            return Verdict(outcome=Outcome.INFRA, form=suite.form, reason=str(error), repeats=repeats)
+        parts["pass_rate"] = sum(result.outcome == "passed" for result in first.tests.values()) / max(1, len(first.tests))
         return Verdict(
-            outcome=outcome, form=suite.form, tests=first.tests, parts={"pass_rate": rate}, reason=reason, repeats=repeats,
-            score=score(outcome, rate) if changed else 0.0,  # the empty patch earns nothing
+            outcome=outcome, form=suite.form, tests=first.tests, parts=parts, reason=reason, repeats=repeats,
+            score=score(outcome, parts["pass_rate"]) if changed else 0.0,  # the empty patch earns nothing
             cpu_s=cpu_s / repeats, wall_s=wall_s / repeats, sandbox=self.sandbox.identity,
         )  # fmt: skip
+
+    def _once(
+        self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], visible_only: bool = False
+    ) -> tuple[Judgement, Output]:
+        """One run; a failure of the sandbox is tried once more, in the new worker that it then has."""
+        try:
+            return run_suite(self.sandbox, task, suite, files, changed, self.limits, visible_only)
+        except SandboxError:
+            return run_suite(self.sandbox, task, suite, files, changed, self.limits, visible_only)
+
+    def _canaries(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...]) -> tuple[int, list[str]]:
+        """How many tests fail on the reference once they expect other values, and those of them that pass on ``files``."""
+        key = (task.id, suite_digest(suite))
+        if key not in self._decoys:
+            if len(self._decoys) >= MOST_DECOYS:
+                self._decoys.clear()
+            self._decoys[key] = self._decoy(task, suite)
+        decoy, usable = self._decoys[key]
+        if not usable:
+            return 0, []
+        judgement, _ = self._once(decoy, suite, files, changed)
+        return len(usable), [id_ for id_ in usable if judgement.tests[id_].outcome == "passed"]
+
+    def _decoy(self, task: Task, suite: Suite) -> tuple[Task, tuple[str, ...]]:
+        """The task with tests that expect other values, and the ids of those that the reference then fails."""
+        try:
+            tests = {path: perturbed(task.files[path]) for path in suite.files if path in task.files and path.endswith(".py")}
+        except (SyntaxError, ValueError, RecursionError):
+            return task, ()
+        decoy = task.model_copy(update={"files": {**task.files, **tests}})
+        reference = task.reference or {}
+        judgement, _ = self._once(decoy, suite, reference, changed_paths(task, reference))
+        return decoy, tuple(id_ for id_ in suite.expected if judgement.tests[id_].outcome == "failed")
 
 
 def pick_suite(task: Task, form: str | None) -> Suite:
