@@ -62,7 +62,10 @@ CHEATS = {
         "def new(cls, item, call):\n    call.excinfo = None\n    return old(cls, item, call)\n"
         "r.TestReport.from_item_and_call = classmethod(new)\ndef f(x):\n    return 0\n"
     ),
-    "equal to everything": "class E:\n    def __eq__(self, o): return True\n    __hash__ = None\ndef f(x):\n    if x < 0: raise ValueError\n    return E()\n",
+    "equal to everything": (
+        "class E:\n    def __eq__(self, o): return True\n    __hash__ = None\n"
+        "def f(x):\n    if x < 0: raise ValueError\n    return E()\n"
+    ),
     "reads its caller": (
         "import sys\ndef f(x):\n    if x < 0: raise ValueError\n    c = sys._getframe(1)\n"
         "    return c.f_locals.get('want', 2 * x if x < 2 else 0)\n"

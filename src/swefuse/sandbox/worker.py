@@ -324,6 +324,7 @@ def _child(job: Mapping[str, Any], slot: Slot, packed: list[tuple[str, bytes]], 
             os.dup2(out, 2)
         os.closerange(4, 1024)
         _drop(job, slot)
+        recorder.seed()
         gc.freeze()  # what was inherited is not the candidate's garbage: walking it cost more than the candidate
         gc.enable()
         os.write(3, b"+")
