@@ -46,3 +46,12 @@ def test_what_is_used_up_is_left_to_the_others(specs: list[FunctionSpec]) -> Non
         if kind is not Bug.VARIABLE:
             balance.positions[kind, 0] = None
     assert balance.lacking() == {Bug.VARIABLE: 9}
+
+
+def test_a_family_with_weight_gives_so_many_times_more(specs: list[FunctionSpec], clip: FunctionSpec) -> None:
+    shares = {}
+    for weight in (0.25, 1.0, 2.0):
+        balance = Balance(specs, 24, 100, 0, {clip.family: weight})
+        make_tasks(balance, InlineExecutor(), lambda count: None)
+        shares[weight] = balance.each[0]
+    assert shares[0.25] < shares[1.0] < shares[2.0] <= 2 * shares[1.0] + 2

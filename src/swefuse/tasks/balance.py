@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from swefuse.code.operators import Bug
 from swefuse.records import Task
@@ -17,10 +17,17 @@ SPARE = 1.05  # orders more than are lacking, since some functions have no bug o
 
 
 class Balance:
-    """Tasks of one split so far, and how far each function's bugs of each kind are used."""
+    """Tasks of one split so far, and how far each function's bugs of each kind are used.
 
-    def __init__(self, specs: Sequence[FunctionSpec], total: int, most_each: int, seed: int) -> None:
+    ``weights``: by family, how many times more tasks its functions give than others, as far as they have bugs; 1 where it is not
+    named.
+    """
+
+    def __init__(
+        self, specs: Sequence[FunctionSpec], total: int, most_each: int, seed: int, weights: Mapping[str, float] | None = None
+    ) -> None:
         self.specs, self.total, self.most_each, self.seed = specs, total, most_each, seed
+        self.weights = [(weights or {}).get(spec.family, 1.0) for spec in specs]
         self.numbers = {spec.key: at for at, spec in enumerate(specs)}
         self.positions: dict[tuple[Bug, int], int | None] = {(kind, at): 0 for kind in Bug for at in range(len(specs))}
         self.each: Counter[int] = Counter()
@@ -48,20 +55,26 @@ class Balance:
         each = Counter(self.each)
         for kind, lack in sorted(self.lacking().items(), key=lambda item: item[0]):
             usable = [at for at in range(len(self.specs)) if self._open(kind, at) and each[at] < self.most_each]
-            queue = [(self.of_kind[kind, at], each[at], self.ranks[at], at) for at in usable]
+            given = {at: self.of_kind[kind, at] for at in usable}
+            queue = [self._place(given[at], each[at], at) for at in usable]
             heapq.heapify(queue)
             asked: Counter[int] = Counter()
             for _ in range(int(lack * SPARE) + 1):
                 if not queue:
                     break
-                given, total, rank, at = heapq.heappop(queue)
+                *_, at = heapq.heappop(queue)
                 asked[at] += 1
                 each[at] += 1
+                given[at] += 1
                 if each[at] < self.most_each:
-                    heapq.heappush(queue, (given + 1, total + 1, rank, at))
+                    heapq.heappush(queue, self._place(given[at], each[at], at))
             for at, count in asked.items():
                 wanted[at].append((kind, self.positions[kind, at] or 0, count))
         return [Order(self.specs[at], tuple(wanted[at]), self.seed) for at in sorted(wanted)]
+
+    def _place(self, given: int, total: int, at: int) -> tuple[float, float, int, int]:
+        """Where a function stands in the queue for one kind: behind those that gave less of it, by its weight."""
+        return given / self.weights[at], total / self.weights[at], self.ranks[at], at
 
     def take(self, order: Order, delivery: Delivery) -> None:
         """Enter what an order brought."""

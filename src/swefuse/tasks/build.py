@@ -38,6 +38,7 @@ class TasksConfig(BaseModel):
     composed_functions: int = Field(900, ge=1, le=4000, description="composed functions, held-out ones included")
     unseen_functions: int = Field(80, ge=1, description="corpus functions that are held out")
     recombined_functions: int = Field(60, ge=1, description="composed functions that are held out")
+    real_weight: float = Field(1.0, gt=0, description="training tasks that a HumanEval function gives for one of another function")
     repeats: int = Field(3, ge=1, description="times that each task's two sides are run for its proof")
     agreement_sample: int = Field(12, ge=0, description="tasks of each family that are judged in both forms")
     workers: int = Field(2, ge=1, description="processes; the result does not depend on it")
@@ -86,9 +87,7 @@ def run(config: TasksConfig, out: Path, progress: Progress = lambda done, total:
     with ProcessExecutor(config.workers, init_worker, (config.sandbox, verdicts), chunk=8) as executor:
         ready = _prepared(specs, executor, stage, refused, dropped)
         stage.lap("prepare")
-        made = [
-            task for split, total in wanted.items() for task in _made(ready, split, total, config.seed, executor, stage, dropped)
-        ]
+        made = [task for split, total in wanted.items() for task in _made(ready, split, total, config, executor, stage, dropped)]
         stage.lap("inject")
         proof = prove(made, executor, config.repeats, stage.step)
         stage.lap("prove")
@@ -119,10 +118,11 @@ def _prepared(
 
 
 def _made(
-    ready: list[FunctionSpec], split: str, total: int, seed: int, executor: Executor, stage: _Stage, dropped: Counter[str]
+    ready: list[FunctionSpec], split: str, total: int, config: TasksConfig, executor: Executor, stage: _Stage, dropped: Counter[str]
 ) -> list[Task]:
     specs = [spec for spec in ready if spec.split == split]
-    balance = Balance(specs, total, total if split == TRAIN else MOST_EACH, seed)
+    weights = {"real": config.real_weight} if split == TRAIN else {}
+    balance = Balance(specs, total, total if split == TRAIN else MOST_EACH, config.seed, weights)
     tasks = make_tasks(balance, executor, stage.step)
     dropped.update({f"bug: {reason}": count for reason, count in balance.dropped.items()})
     return tasks
