@@ -26,6 +26,8 @@ from swefuse.scale import ProcessExecutor
 from swefuse.verify import Candidate, Verifier, init_worker, verify_many
 
 SLOTS = os.cpu_count() or 1
+# without the plugins that happen to be installed, which a warm slot does not load either
+ENVIRONMENT = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 def state(task: Task, number: int) -> dict[str, str]:
@@ -40,7 +42,8 @@ def cold(task: Task, count: int) -> tuple[float, float]:
     def one(number: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
             repos.write(state(task, number), Path(folder))
-            done = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=folder, capture_output=True, check=False)
+            command = [sys.executable, "-m", "pytest", "-q"]
+            done = subprocess.run(command, cwd=folder, capture_output=True, env=ENVIRONMENT, check=False)
             assert done.returncode == 0, done.stdout.decode()
 
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()

@@ -134,7 +134,7 @@ def test_a_path_that_leaves_the_tree_is_refused(sandbox: LocalSandbox, path: str
 def test_what_goes_wrong_before_the_candidates_turn_is_not_its_fault(sandbox: LocalSandbox) -> None:
     """Too little memory to start pytest cold, or a limit that cannot be set: an error, not an output without results."""
     with pytest.raises(SandboxError, match="set up"):
-        sandbox.run(Job("pytest", {"test_a.py": "def test_a(): pass\n", "iniconfig.py": ""}, tests=("test_a.py",), memory_mb=12))
+        sandbox.run(Job("pytest", {"test_a.py": "def test_a(): pass\n", "iniconfig.py": ""}, tests=("test_a.py",), memory_mb=3))
     with pytest.raises(SandboxError, match="set up"):
         ask(sandbox, SIX, memory_mb=1 << 50)
 

@@ -24,7 +24,7 @@ class Job:
     ``pytest``: ``tests`` are node ids, or files to run whole; ``protected`` paths are read-only for the candidate; ``nonce`` marks
     genuine records; ``preload`` names modules of the environment that a sandbox may import ahead, never the work tree's own.
     ``cpu_s`` bounds CPU seconds of all processes together, ``wall_s`` (default: five times that, at least 1) elapsed seconds,
-    ``memory_mb`` the address space of each process and, for ``pytest``, the resident memory of all together.
+    ``memory_mb`` the address space of the process, for ``pytest`` the resident memory of all processes together.
     """
 
     kind: Literal["calls", "pytest"]

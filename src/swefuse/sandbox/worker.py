@@ -30,6 +30,7 @@ from swefuse.sandbox import candidate, jail, recorder, wire
 
 RECORD_CAP = 4 << 20
 TEXT_CAP = 1 << 20
+RESERVED = 4  # address space that a process of the pytest form may have, as a multiple of the memory that all may use
 _FOLDERS = (".", "tmp", "repo")
 # how records begin once the candidate's turn has come: what goes wrong before that is never held against it. ``+`` the process is
 # set up; ``=`` its files compile and pytest is started; ``+`` pytest is there. No line of the candidate runs before the last mark.
@@ -365,8 +366,10 @@ def _drop(job: Mapping[str, Any], slot: Slot) -> None:
         jail.drop_capabilities()
     processes = 64 if job["kind"] == "pytest" else 1
     memory = job["memory_mb"] << 20
-    if job["kind"] == "pytest" and not job["cold"]:  # beside what the worker has loaded, which may be more than the whole limit
-        memory += int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE
+    if job["kind"] == "pytest":  # allocators reserve far more than they use, and what is used is watched from outside
+        memory *= RESERVED
+        if not job["cold"]:  # beside what the worker has loaded, which alone may be more than the limit
+            memory += int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE
     limits = [
         (resource.RLIMIT_CPU, int(job["cpu_s"]) + 2),  # whole seconds: only the second line of defence
         (resource.RLIMIT_AS, memory),
