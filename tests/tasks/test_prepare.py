@@ -32,6 +32,8 @@ def test_functions_that_cannot_be_used_say_why(box: Sandbox) -> None:
     odd = prepare(make_spec("def f(x: int) -> object:\n    return object()\n", "f", ("(1,)", "(2,)")))
     assert odd.reason == "fewer than 2 usable calls"
     assert odd.dropped["the answer has no literal"] > 10
+    text = "def f(x: int) -> int:\n    total = 0\n    for i in range(30_000):\n        total += i\n    return total + x\n"
+    assert prepare(make_spec(text, "f", ("(1,)", "(2,)"))).reason == "takes too long for the time limit of its tests"
 
 
 def test_answers_that_differ_between_runs_are_left_out(box: Sandbox) -> None:

@@ -74,3 +74,9 @@ def results(
     """Result of every call as the judge sees it. ``cpu_s`` bounds all calls together."""
     arguments = tuple((call.id, call.args) for call in calls)
     return judge_calls(calls, sandbox.run(Job("calls", files, entry=entry, calls=arguments, cpu_s=cpu_s))).tests
+
+
+def is_slow(sandbox: Sandbox, files: Mapping[str, str], entry: str, calls: Sequence[Call], cpu_s: float) -> bool:
+    """Whether the calls together take more than ``cpu_s``, in each of three runs: a busy machine only ever adds to it."""
+    arguments = tuple((call.id, call.args) for call in calls)
+    return all(sandbox.run(Job("calls", files, entry=entry, calls=arguments, cpu_s=CPU_S)).cpu_s > cpu_s for _ in range(3))

@@ -13,7 +13,7 @@ from swefuse.records import Call, TestResult
 from swefuse.sandbox.base import Sandbox
 from swefuse.tasks.humaneval import RECORDER, check_file, recorder_file
 from swefuse.tasks.inputs import argument_text, candidates
-from swefuse.tasks.observe import observe, results
+from swefuse.tasks.observe import is_slow, observe, results
 from swefuse.tasks.spec import MODULE, TEST_MODULE, FunctionSpec
 from swefuse.tasks.suites import FEWEST_CALLS, MOST_CALLS, choose_calls
 from swefuse.tasks.workers import sandbox as worker_sandbox
@@ -22,6 +22,8 @@ CANDIDATES = 40
 MOST_EDITS = 600  # of a function, whole or broken: more make no choice that a small model can learn
 RECORD_CPU_S = 5.0
 CHECK_CPU_S = 2.0
+# all calls together; nearly all functions take less than half of it, and near a time limit chance decides what passes
+SLOW_CPU_S = 0.007
 _CHECK = Call(id="test_check", args="()", want="None")
 
 
@@ -58,6 +60,8 @@ def prepare(spec: FunctionSpec) -> Prepared:
     dropped["the answer differs between runs"] += len(chosen) - len(calls)
     if len(calls) < FEWEST_CALLS:
         return Prepared(spec, f"fewer than {FEWEST_CALLS} usable calls", +dropped)
+    if is_slow(sandbox, files, entry, calls, SLOW_CPU_S):
+        return Prepared(spec, "takes too long for the time limit of its tests", +dropped)
     return Prepared(replace(spec, calls=calls), "", +dropped)
 
 
