@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,24 @@ def test_a_file_is_shared_and_survives(tmp_path: Path) -> None:
     third = VerdictCache(path)
     assert third.get("k") == PASSED
     third.close()
+
+
+def open_together(barrier: Barrier, path: Path) -> None:
+    barrier.wait()
+    VerdictCache(path).close()
+
+
+def test_workers_that_start_together_can_all_open_a_new_file(tmp_path: Path) -> None:
+    """Without turns this fails in every tenth process or so."""
+    context = multiprocessing.get_context("fork")
+    for number in range(15):
+        barrier = context.Barrier(4)
+        workers = [context.Process(target=open_together, args=(barrier, tmp_path / f"{number}.sqlite")) for _ in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert [worker.exitcode for worker in workers] == [0] * 4
 
 
 @pytest.mark.parametrize("outcome", [Outcome.INFRA, Outcome.FLAKY, Outcome.TIMEOUT])

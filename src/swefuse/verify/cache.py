@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sqlite3
 from collections import OrderedDict
 from pathlib import Path
@@ -9,6 +11,21 @@ from pathlib import Path
 from swefuse.records import Outcome, Verdict
 
 _NEVER = frozenset({Outcome.INFRA, Outcome.FLAKY, Outcome.TIMEOUT})  # they may come out differently on another day
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """The file, made when it is missing. Workers that start together take turns by a lock on the folder: two that switch a new file
+    to WAL at the same moment fail at once, whatever the timeout."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        file = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        file.execute("PRAGMA journal_mode=WAL")
+        file.execute("PRAGMA synchronous=NORMAL")
+        file.execute("CREATE TABLE IF NOT EXISTS verdict (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID")
+    finally:
+        os.close(folder)
+    return file
 
 
 class VerdictCache:
@@ -19,10 +36,7 @@ class VerdictCache:
         self._size = size
         self._file: sqlite3.Connection | None = None
         if path is not None:
-            self._file = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-            self._file.execute("PRAGMA journal_mode=WAL")
-            self._file.execute("PRAGMA synchronous=NORMAL")
-            self._file.execute("CREATE TABLE IF NOT EXISTS verdict (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID")
+            self._file = _open(path)
 
     def get(self, key: str) -> Verdict | None:
         """The verdict stored under ``key``, or None."""
