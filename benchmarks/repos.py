@@ -207,7 +207,7 @@ def _task(files: dict[str, str], test: str, editable: str) -> Task:
 
 
 def small() -> Task:
-    """Five modules of the standard library alone, 35 tests; ``shop/text.py`` is what candidates change."""
+    """Four modules that use the standard library alone, 35 tests; ``shop/text.py`` is what candidates change."""
     modules = {"text": _TEXT, "money": _MONEY, "dates": _DATES, "store": _STORE}
     files = {"shop/__init__.py": "", **{f"shop/{name}.py": text for name, text in modules.items()}, "test_shop.py": _TESTS}
     return _task(files, "test_shop.py", "shop/text.py")

@@ -64,12 +64,25 @@ def test_rows_padded_on_the_left_are_never_nan_in_bfloat16(short: bool) -> None:
         assert not bool(llama(**batch).logits.isnan().any())
 
 
-def test_long_rows_go_to_the_fused_kernel() -> None:
-    query, key = torch.randn(1, 2, 8, 16), torch.randn(1, 2, attention.SHORT // 8 + 1, 16)
-    mask = torch.zeros(1, 1, 8, key.shape[2])
+def operations(result: torch.Tensor) -> set[str]:
+    """Names of all steps that led to a result."""
+    found, left = set(), [result.grad_fn]
+    while left:
+        node = left.pop()
+        if node is not None:
+            found.add(type(node).__name__)
+            left += [before for before, _ in node.next_functions]
+    return found
+
+
+@pytest.mark.parametrize(("keys", "fused"), [(8, False), (attention.SHORT // 8 + 1, True)])
+def test_only_long_rows_go_to_the_fused_kernel(keys: int, fused: bool) -> None:
+    query, key = torch.randn(1, 2, 8, 16, requires_grad=True), torch.randn(1, 2, keys, 16)
+    mask = torch.zeros(1, 1, 8, keys)
     found, weights = products(torch.nn.Module(), query, key, key, mask, 0.25)
     expected = torch.nn.functional.scaled_dot_product_attention(query, key, key, attn_mask=mask, scale=0.25)
     assert weights is None and torch.allclose(found, expected.transpose(1, 2), atol=1e-5)
+    assert any("ScaledDotProduct" in name for name in operations(found)) == fused
 
 
 def test_a_saved_folder_knows_nothing_of_it_and_generates_with_a_cache(tmp_path: Path) -> None:

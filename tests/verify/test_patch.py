@@ -128,6 +128,14 @@ def test_lines_behind_one_without_line_feed_are_lines_of_their_own() -> None:
     assert apply_patch({"m.py": "x = 1"}, patch).files == {"m.py": "x = 1\ny = 2\n"}
 
 
+def test_of_equal_places_the_nearest_is_meant() -> None:
+    before = {"m.py": "x = 1\n\n" * 5}
+    for start, changed in ((1, 0), (5, 2), (6, 2), (9, 4), (40, 4)):
+        patch = f"--- a/m.py\n+++ b/m.py\n@@ -{start} +{start} @@\n-x = 1\n+x = 2\n"
+        rows = ["x = 2\n\n" if number == changed else "x = 1\n\n" for number in range(5)]
+        assert apply_patch(before, patch.encode()).files == {"m.py": "".join(rows)}
+
+
 def test_renames_copies_and_removals() -> None:
     rename = b"diff --git a/m.py b/n.py\nsimilarity index 90%\nrename from m.py\nrename to n.py\n"
     assert apply_patch(BEFORE, rename).files == {"n.py": BEFORE["m.py"]}
