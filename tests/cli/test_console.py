@@ -18,11 +18,12 @@ def test_plain_progress_speaks_every_ten_seconds_and_at_the_end() -> None:
     assert stream.getvalue() == "sft: 100/400, 10 s elapsed, about 30 s left\nsft: 400/400, 40 s elapsed\n"
 
 
-def test_nothing_done_yet_promises_no_time() -> None:
+@pytest.mark.parametrize("done", [0, 3])
+def test_a_beginning_promises_no_time(done: int) -> None:
     times = iter([0.0, 10.0])
     stream = io.StringIO()
-    PlainProgress("sft", stream, lambda: next(times))(0, 400)
-    assert stream.getvalue() == "sft: 0/400, 10 s elapsed\n"
+    PlainProgress("sft", stream, lambda: next(times))(done, 400)
+    assert stream.getvalue() == f"sft: {done}/400, 10 s elapsed\n"
 
 
 class Terminal(io.StringIO):

@@ -159,13 +159,15 @@ def test_seeds_stand_side_by_side_in_80_columns() -> None:
     console = Console(width=80, record=True, file=io.StringIO())
     reports = [report_sample.report().model_copy(update={"seed": seed}) for seed in range(3)]
     pooled = [{"rlvr-sft": Difference(sampled=(0.05, low, 0.09))} for low in (0.01, -0.01, 0.02)]
-    console.print(seeds_terminal(reports, pooled))
+    at_once = {"real": {"differences": {"sft-rule": {"greedy": [0.08, 0.01, 0.15], "sampled": None}}}}
+    console.print(seeds_terminal(reports, pooled, at_once))
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= 80 and "\u2026" not in text
     assert re.search(r"RLVR +62\.6 +62\.6 +62\.6 +62\.6", text), "each seed, then their mean"
     assert re.search(r"all +SFT +0 +\+5\.0 \[\+1\.0, \+9\.0\] +above 0 *\n", text)
     assert re.search(r"2 +\+5\.0 \[\+2\.0, \+9\.0\] +above 0 +2 of 3", text), "in two of the three seeds"
     assert re.search(r"control +0 +\S+ +not measured", text), "what was not measured is not counted"
+    assert re.search(r"real +SFT minus rule +\+8\.0 \[\+1\.0, \+15\.0\] +\u2013", text)
 
 
 @given(st.text())

@@ -108,8 +108,8 @@ def test_a_seed_fixes_the_draw_and_greedy_ignores_it() -> None:
     assert policy().act(draws(3)) == policy().act(draws(3))
     greedy = policy().act(draws(2, greedy=True))
     assert greedy[::2] == greedy[1::2]
-    cold = policy(temperature=1e-3).act(draws(2))
-    assert [reply.choice for reply in cold] == [reply.choice for reply in greedy], "cold sampling takes the likeliest"
+    cold, coldest = policy(temperature=1e-3).act(draws(2)), policy(temperature=1e-3).act(draws(2, greedy=True))
+    assert [reply.choice for reply in cold] == [reply.choice for reply in coldest], "cold sampling takes the likeliest"
 
 
 def test_a_forced_move_is_answered_without_the_model() -> None:

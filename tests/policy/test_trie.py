@@ -102,6 +102,36 @@ def test_draws_follow_the_distribution() -> None:
         assert abs(share - chance) < 5 * (chance * (1 - chance) / len(draws)) ** 0.5 + 1e-3
 
 
+def masked(made: Any, prompt: tuple[int, ...], message: tuple[int, ...]) -> list[float]:
+    """Log-probs of a message's tokens among the open ones, from one plain forward pass."""
+    node: Node = build_trie(MESSAGES)
+    found = []
+    for token, logits in zip(message, alone(made, prompt, list(message)), strict=True):
+        options = list(node.children)
+        found.append(float(torch.log_softmax(logits[options], -1)[options.index(token)]))
+        node = node.children[token]
+    return found
+
+
+def test_a_greedy_draw_is_the_most_probable_message_even_where_its_first_token_is_not() -> None:
+    made = sharp()
+    prompts = [(a, b, c) for a in range(3) for b in range(4) for c in range(3)]
+    trie = [build_trie(MESSAGES) for _ in prompts]
+    draws = [Draw(trie[n], random.Random(0), n, greedy) for n in range(len(prompts)) for greedy in (True, False)]
+    run_trie(made, prompts, draws, 1.0)
+    against_the_first_token = 0
+    for number, prompt in enumerate(prompts):
+        all_of_them = [masked(made, prompt, message) for message in MESSAGES]
+        best = max(range(len(MESSAGES)), key=lambda n: sum(all_of_them[n]))
+        draw = draws[2 * number]
+        assert draw.node.choice == best and tuple(draw.ids) == MESSAGES[best]
+        assert draw.logprobs == pytest.approx(all_of_them[best], abs=1e-4)
+        assert len(draw.raw) == len(draw.entropies) == len(draw.ids)
+        likeliest = max(range(len(MESSAGES)), key=lambda n: all_of_them[n][0])
+        against_the_first_token += MESSAGES[likeliest][0] != MESSAGES[best][0]
+    assert against_the_first_token, "else following the most probable token would do as well"
+
+
 def test_a_trie_with_one_message_needs_no_draw() -> None:
     made = sharp()
     trie = build_trie([(5, 6, 7)])

@@ -10,12 +10,13 @@ from hand_made import report
 
 from swefuse.errors import InfraError
 from swefuse.evaluate.report import ReportData, save
-from swefuse.evaluate.report_model import Difference
+from swefuse.evaluate.report_model import MODELS, Difference
+from swefuse.evaluate.run import Result, save_results
 from swefuse.learn.batch import Example
 from swefuse.library.store import Library
 from swefuse.recipes.config import QuickstartConfig
 from swefuse.recipes.steps import Run, accepted, control_steps
-from swefuse.recipes.summary import summarise_seeds
+from swefuse.recipes.summary import summarise_seeds, together
 from swefuse.records import Kind, Provenance, Task
 from swefuse.tasks.store import save_tasks
 
@@ -64,12 +65,37 @@ def test_a_gate_that_let_nothing_through_stops_the_run(tmp_path: Path) -> None:
         accepted(Run(QuickstartConfig(), tmp_path))
 
 
+def evaluated(folder: Path, greedy: dict[str, list[bool | None]]) -> None:
+    """Per-task results of every model in a run folder: one task a function, four samples that all went as the greedy episode."""
+    (folder / "eval").mkdir(parents=True)
+    tasks = max((len(solved) for solved in greedy.values()), default=2)
+    for model in MODELS:
+        solved = greedy.get(model, [False] * tasks)
+        rows = [Result(str(n), "real", "guard", f"f{n}", ok, 4 * bool(ok), 4, None, 0) for n, ok in enumerate(solved)]
+        save_results(folder / "eval" / f"{model}.jsonl", rows)
+
+
+def test_all_seeds_together_are_one_paired_sample_by_function(tmp_path: Path) -> None:
+    folders = [tmp_path / "seed-0", tmp_path / "seed-1"]
+    evaluated(folders[0], {"sft": [True, True, None], "rule": [True, False, True]})
+    evaluated(folders[1], {"sft": [True, False, True], "rule": [False, False, True]})
+    found = together([*folders])["real"]
+    # five graded tasks, four solved; the sixth was not graded and leaves its rule's success out of the pair too
+    assert found["models"]["sft"]["greedy"][0] == pytest.approx(4 / 5)
+    assert found["models"]["sft"]["sampled"][0] == pytest.approx(4 / 6)
+    assert found["differences"]["sft-rule"]["greedy"][0] == pytest.approx((0 + 1 + 1 + 0 + 0) / 5)
+    assert found["differences"]["sft-random"]["greedy"][0] == pytest.approx(4 / 5)
+    mean, low, high = found["differences"]["sft-rule"]["greedy"]
+    assert 0 <= low < mean < high <= 0.5, "a resample of f0 alone (+1 of 2) gives the most"
+    assert together(folders)["unseen"]["models"]["sft"]["greedy"] is None
+
+
 def test_seeds_are_counted_by_their_intervals(tmp_path: Path) -> None:
     changes = [((0.1, 0.05, 0.2), None), ((0.1, 0.0, 0.2), (0.1, 0.01, 0.2)), ((-0.1, -0.2, -0.01), (0.1, 0.01, 0.2))]
     folders = []
     for seed, (sft, control) in enumerate(changes):
         folders.append(tmp_path / f"seed-{seed}")
-        folders[-1].mkdir()
+        evaluated(folders[-1], {})
         pooled = {"rlvr-sft": Difference(sampled=(0.1, 0.05 - seed / 10, 0.2))} if seed else {}
         save(folders[-1], report(sft=sft, control=control, seed=seed), ReportData(pooled=pooled))
     summarise_seeds(folders, tmp_path)

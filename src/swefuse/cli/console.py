@@ -10,6 +10,7 @@ from typing import TextIO
 
 Progress = Callable[[int, int], None]
 EVERY_S = 10.0
+SURE = 100  # the time left is told once one step in so many is done
 
 
 @contextmanager
@@ -48,7 +49,8 @@ class PlainProgress:
             return
         self._last = now
         elapsed = now - self._start
-        left = f", about {duration(elapsed * (total - done) / done)} left" if 0 < done < total else ""
+        known = total <= SURE * done and done < total  # what the first steps took says little: processes had to start
+        left = f", about {duration(elapsed * (total - done) / done)} left" if known else ""
         print(f"{self._title}: {done}/{total}, {duration(elapsed)} elapsed{left}", file=self._stream, flush=True)
 
 

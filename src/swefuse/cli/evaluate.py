@@ -58,9 +58,20 @@ def report(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the page here, not into RUN.")
     ] = None,
 ) -> None:
-    """Write the HTML report of a run: one file that opens without a network."""
+    """Write the HTML report of a run: one file that opens without a network. Of several seeds, the page of each and their table."""
+    from swefuse.cli.quickstart import show_result
     from swefuse.evaluate.report import render
 
+    if (run / "seeds.json").is_file():
+        if output is not None:
+            raise UserError(f"{run} holds several seeds, each with its own page; leave -o out, or give one of its seed folders")
+        folders = sorted(run.glob("seed-*/"), key=lambda folder: int(folder.name.removeprefix("seed-")))
+        for folder in folders:
+            render(folder)
+        show_result(run, folders)
+        for folder in folders:
+            typer.echo(folder / "report.html")
+        return
     try:
         typer.echo(render(run, output))
     except OSError as error:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -40,19 +42,27 @@ def quickstart(
     with extras():
         from swefuse.recipes.config import QuickstartConfig
         from swefuse.recipes.quickstart import run
-    from swefuse.evaluate.report import load, seeds_terminal, terminal
-
     given = {"budget": budget, "seed": seed, "seeds": seeds, "base": base}
     named = [item for key, value in given.items() for item in option(key, value)]
     settings = prepare(QuickstartConfig, config, [*named, *(overrides or [])], out)
     folders = run(settings, out, resume, partial(stage_progress, quiet=as_json))
-    reports, data = zip(*map(load, folders), strict=True)
     if as_json:
-        several = json.loads((out / "seeds.json").read_bytes()) if len(folders) > 1 else None
-        print_json(several or reports[0].model_dump(mode="json"))
+        print_json(json.loads((out / ("seeds.json" if len(folders) > 1 else "report.json")).read_bytes()))
         return
-    from rich import print as show
-
-    show(terminal(reports[0]) if len(reports) == 1 else seeds_terminal(reports, [d.pooled for d in data]))
+    show_result(out, folders)
     for folder in folders:
         typer.echo(f"report: {folder / 'report.html'}")
+
+
+def show_result(out: Path, folders: Sequence[Path]) -> None:
+    """Print the tables of a run: of one seed, or of several side by side with ``seeds.json`` in ``out``."""
+    from rich import print as show
+
+    from swefuse.evaluate.report import load, seeds_terminal, terminal
+
+    reports, data = zip(*map(load, folders), strict=True)
+    if len(folders) == 1:
+        show(terminal(reports[0]))
+    else:
+        several = json.loads((out / "seeds.json").read_bytes())
+        show(seeds_terminal(reports, [part.pooled for part in data], several["together"]))

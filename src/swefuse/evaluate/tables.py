@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -206,10 +207,12 @@ def terminal(report: ReportModel) -> RenderableType:
     return Group(results, changes, Text(judged), Text(spent), Text(headline(report), style="bold"))
 
 
-def seeds_terminal(reports: Sequence[ReportModel], pooled: Sequence[Mapping[str, Difference]]) -> RenderableType:
+def seeds_terminal(
+    reports: Sequence[ReportModel], pooled: Sequence[Mapping[str, Difference]], at_once: Mapping[str, Any]
+) -> RenderableType:
     """Several seeds side by side: sampled pass@1 of SFT, control and RLVR, and in how many seeds an interval lies above 0.
 
-    ``pooled``: of each seed the differences over all splits together.
+    ``pooled``: of each seed the differences over all splits together. ``at_once``: the part ``together`` of ``seeds.json``.
     """
     scores = Table(title="Sampled pass@1 by seed, in per cent", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("split", "model"):
@@ -235,4 +238,16 @@ def seeds_terminal(reports: Sequence[ReportModel], pooled: Sequence[Mapping[str,
                 head = ("" if i or k else split, "" if k else OPPONENTS[name])
                 share = f"{sides.count('above')} of {len(sides)}" if k == len(sides) - 1 else ""
                 changes.add_row(*head, str(report.seed), difference_text(pair), READINGS[side], share)
-    return Group(scores, changes)
+    return Group(scores, changes, _at_once(at_once))
+
+
+def _at_once(found: Mapping[str, Any]) -> Table:
+    """What each step gains, over the tasks of all seeds."""
+    whole = Table(title="All seeds together, points [95 % interval]", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("split", "difference", "greedy", "sampled"):
+        whole.add_column(name, no_wrap=True)
+    for split, parts in found.items():
+        for i, (pair, measures) in enumerate(parts["differences"].items()):
+            texts = (difference_text(Difference(sampled=value and tuple(value))) for value in measures.values())
+            whole.add_row("" if i else split, " minus ".join(map(shown, pair.split("-"))), *texts)
+    return whole

@@ -24,7 +24,7 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Request:
     """What the policy is asked. ``seed`` fixes the draw; requests of equal content and seed get equal replies. ``greedy``
-    ignores it."""
+    asks for the policy's most probable message and ignores it."""
 
     task: Task
     steps: tuple[Step, ...]

@@ -7,10 +7,11 @@ choice are read together with the next one that does, so a message takes as many
 
 from __future__ import annotations
 
+import heapq
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -58,9 +59,10 @@ def build_trie(messages: Sequence[Sequence[int]]) -> Node:
 
 @dataclass(slots=True)
 class Draw:
-    """One sample on its way through the trie of prompt number ``prompt``; it ends with ``node`` at a leaf.
+    """One message on its way through the trie of prompt number ``prompt``; it ends with ``node`` at a leaf.
 
-    For each token: ``logprobs`` among the open ones, ``raw`` among all, ``entropies`` of the open ones, in nats.
+    It is sampled, or if ``greedy`` the most probable message of all, which need not begin with the most probable token. For each
+    token: ``logprobs`` among the open ones, ``raw`` among all, ``entropies`` of the open ones, in nats.
     """
 
     node: Node
@@ -107,33 +109,29 @@ def run_trie(model: PreTrainedModel, prompts: Sequence[Sequence[int]], draws: Se
     rows = _Rows(model, prompts)
     roots = {draw.prompt: draw.node for draw in draws}
     first = {number: _place(rows.logits[number], node, (), temperature) for number, node in roots.items()}
-    active = [(draw, first[draw.prompt]) for draw in draws if draw.node.children]
+    active = [(_Best if draw.greedy else _Sampled)(draw, first[draw.prompt]) for draw in draws if draw.node.children]
     while active:
         stretches: dict[tuple[int, int], _Stretch] = {}
         moves = []
-        for draw, place in active:
-            tokens, end = _choose(draw, place)
+        for walk in active:
+            draw, place, pick = walk.next()
+            tokens, end = _follow(draw, place, pick)
             stretch = stretches.setdefault((draw.prompt, id(end)), _Stretch(draw.prompt, place, tokens, end))
-            moves.append((draw, stretch))
+            moves.append((walk, draw, stretch))
         rows.read(list(stretches.values()), temperature)
-        active = []
-        for draw, stretch in moves:
+        for walk, draw, stretch in moves:
             forced = len(stretch.tokens) - 1
             draw.ids += stretch.tokens
             draw.raw += stretch.raw
             draw.logprobs += [0.0] * forced
             draw.entropies += [0.0] * forced
             draw.node = stretch.end
-            if stretch.after is not None:
-                active.append((draw, stretch.after))
+            walk.reached(draw, stretch.after)
+        active = [walk for walk in active if not walk.done]
 
 
-def _choose(draw: Draw, place: _Place) -> tuple[list[int], Node]:
-    """Draw the next token and record it; returns it with what is forced behind it, and the node reached."""
-    if draw.greedy:
-        pick = max(range(len(place.options)), key=lambda k: place.logprobs[k])
-    else:
-        pick = draw_index([math.exp(value) for value in place.logprobs], draw.rng.random())
+def _follow(draw: Draw, place: _Place, pick: int) -> tuple[list[int], Node]:
+    """Record option number ``pick`` of a place; returns its token with what is forced behind it, and the node reached."""
     tokens = [place.options[pick]]
     draw.logprobs.append(place.logprobs[pick])
     draw.raw.append(place.raw[pick])
@@ -143,6 +141,58 @@ def _choose(draw: Draw, place: _Place) -> tuple[list[int], Node]:
         token, node = next(iter(node.children.items()))
         tokens.append(token)
     return tokens, node
+
+
+class _Sampled:
+    """A draw that goes where chance sends it."""
+
+    def __init__(self, draw: Draw, place: _Place) -> None:
+        self._draw, self._place = draw, place
+        self.done = False
+
+    def next(self) -> tuple[Draw, _Place, int]:
+        """What is extended next: a draw, the place where it stands, and the option that it takes."""
+        weights = [math.exp(value) for value in self._place.logprobs]
+        return self._draw, self._place, draw_index(weights, self._draw.rng.random())
+
+    def reached(self, draw: Draw, place: _Place | None) -> None:
+        """Told where the draw stands now; None at a leaf."""
+        if place is None:
+            self.done = True
+        else:
+            self._place = place
+
+
+class _Best:
+    """Best-first search for the most probable message: a longer prefix is never more probable, so the first leaf is the best."""
+
+    def __init__(self, draw: Draw, place: _Place) -> None:
+        self._draw = draw
+        self._ways: list[tuple[float, int, Draw, _Place, int]] = []
+        self._serial = 0
+        self.done = False
+        self._branch(draw, place)
+
+    def _branch(self, draw: Draw, place: _Place) -> None:
+        so_far = sum(draw.logprobs)
+        for pick, logprob in enumerate(place.logprobs):
+            heapq.heappush(self._ways, (-so_far - logprob, self._serial, draw, place, pick))
+            self._serial += 1
+
+    def next(self) -> tuple[Draw, _Place, int]:
+        """As ``_Sampled.next``; the draw is a copy, for other ways lead on from the same place."""
+        _, _, draw, place, pick = heapq.heappop(self._ways)
+        own = replace(draw, ids=[*draw.ids], logprobs=[*draw.logprobs], raw=[*draw.raw], entropies=[*draw.entropies])
+        return own, place, pick
+
+    def reached(self, draw: Draw, place: _Place | None) -> None:
+        """As ``_Sampled.reached``."""
+        if place is not None:
+            self._branch(draw, place)
+            return
+        for name in ("node", "ids", "logprobs", "raw", "entropies"):
+            setattr(self._draw, name, getattr(draw, name))
+        self.done = True
 
 
 def _place(logits: Tensor, node: Node, path: tuple[int, ...], temperature: float) -> _Place:
