@@ -78,3 +78,9 @@ def test_a_file_of_many_tasks_asks_for_an_id(folder: Path, task: Task, capsys: C
     save_tasks(folder / "tasks.jsonl", [task, other])
     assert main(["verify", "--task", str(folder), "--patch", str(folder / "right")]) == 2
     assert f"holds 2 tasks that this may be; choose one by --id, such as {task.id[:12]}" in capsys.readouterr().err
+
+
+def test_fail_fast_and_repeats_exclude_each_other(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "task.json").write_text("")
+    code = main(["verify", "--task", str(tmp_path / "task.json"), "--patch", "-", "--fail-fast", "--repeat", "2"])
+    assert code == 2 and "no effect with --repeat" in capsys.readouterr().err

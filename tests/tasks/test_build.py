@@ -14,6 +14,7 @@ from swefuse.tasks.store import load_tasks
 SMALL = TasksConfig(
     train_tasks=30,
     heldout_tasks=9,
+    real_tasks=18,
     composed_functions=20,
     unseen_functions=24,
     recombined_functions=6,
@@ -33,6 +34,7 @@ def test_the_stage_writes_proven_tasks_that_do_not_depend_on_the_number_of_worke
     splits = Counter(task.split for task in tasks)
     assert summary["tasks"] == dict(splits)
     assert set(splits) == {"train", "unseen", "recombined", "real"}
+    assert splits["real"] > 9 >= max(splits["unseen"], splits["recombined"]), "as many as were asked for, each by its own setting"
     assert all(task.evidence and task.evidence.repeats == 3 for task in tasks)
     held = {task.provenance.body_hash for task in tasks if task.split != "train"}
     assert not held & {task.provenance.body_hash for task in tasks if task.split == "train"}

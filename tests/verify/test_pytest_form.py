@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from small_task import RIGHT, make_task
+from small_task import RIGHT, WRONG, make_task
 
 from swefuse.records import Outcome, Suite, Task
 from swefuse.verify import Verifier
+from swefuse.verify.tests import Limits, run_suite
 
 # candidates for m.py; each of these made a naive runner say "passed"
 IN_PROCESS = {
@@ -137,3 +138,58 @@ def test_a_package_under_src_is_importable_and_files_are_on_disk(verifier: Verif
     suite = Suite(form="pytest", files=("test_p.py",), pass_to_pass=("test_p.py::test_f",))
     task = make_task([("(0,)", "0", None)]).model_copy(update={"files": files, "suites": (suite,)})
     assert verifier.verify(task, {**files, "src/p/b.py": "def g():\n    return  1\n"}).outcome is Outcome.PASSED
+
+
+def repaired(task: Task) -> Task:
+    """The task with a reference solution."""
+    return task.model_copy(update={"reference": {**task.files, "m.py": RIGHT}})
+
+
+def test_a_wrong_candidate_costs_the_fail_to_pass_tests_alone(verifier: Verifier, task: Task) -> None:
+    task = repaired(task)
+    suite = task.suite("pytest")
+    assert suite is not None and len(suite.fail_to_pass) == 1 and len(suite.pass_to_pass) == 3
+    wrong = {**task.files, "m.py": WRONG + "# other\n"}
+    fast = verifier.verify(task, wrong, "pytest", fail_fast=True)
+    whole = verifier.verify(task, wrong, "pytest")
+    assert fast.outcome is whole.outcome is Outcome.FAILED
+    assert [result.detail for id_, result in fast.tests.items() if id_ in suite.pass_to_pass] == [
+        "not run: an earlier test failed"
+    ] * 3
+    assert fast.parts == {"pass_rate": 0.0, "not_run": 3.0} and "not_run" not in whole.parts and whole.parts["pass_rate"] == 0.75
+    right = verifier.verify(task, {**task.files, "m.py": RIGHT + "# other\n"}, "pytest", fail_fast=True)
+    assert right.outcome is Outcome.PASSED and set(right.tests) == set(suite.expected) and "not_run" not in right.parts
+
+
+def test_a_fast_verdict_is_never_taken_for_a_whole_one(task: Task) -> None:
+    task = repaired(task)
+    wrong = {**task.files, "m.py": WRONG + "# other\n"}
+    with Verifier(cache=True) as own:
+        fast = own.verify(task, wrong, "pytest", fail_fast=True)
+        assert own.verify(task, wrong, "pytest", fail_fast=True) is fast
+        whole = own.verify(task, wrong, "pytest")
+        assert whole.parts["pass_rate"] == 0.75
+        assert own.verify(task, wrong, "pytest", fail_fast=True) is whole, "the whole one says more and is known"
+
+
+def test_tests_that_need_others_before_them_are_judged_whole(verifier: Verifier) -> None:
+    test = "from m import f\nSEEN = []\ndef test_a():\n    SEEN.append(1)\ndef test_b():\n    assert SEEN and f(1) == 2\n"
+    task = make_task([("(0,)", "0", None)], files={"tests/test_n.py": test})
+    suite = Suite(
+        form="pytest", files=("tests/test_n.py",), fail_to_pass=("tests/test_n.py::test_b",),
+        pass_to_pass=("tests/test_n.py::test_a",),
+    )  # fmt: skip
+    task = task.model_copy(update={"suites": (suite,), "reference": {**task.files, "m.py": RIGHT}})
+    verdict = verifier.verify(task, {**task.files, "m.py": RIGHT + "# other\n"}, "pytest", fail_fast=True)
+    assert verdict.outcome is Outcome.PASSED
+
+
+def test_one_session_ends_at_its_first_failure(verifier: Verifier) -> None:
+    text = "from m import f\n" + "".join(f"def test_{n}():\n    assert f({n}) == 99\n" for n in range(4))
+    task = make_task([("(0,)", "0", None)], files={"tests/test_n.py": text})
+    ids = tuple(f"tests/test_n.py::test_{n}" for n in range(4))
+    suite = Suite(form="pytest", files=("tests/test_n.py",), fail_to_pass=ids)
+    for extra in ({}, {"tests/conftest.py": ""}):  # a configuration made ahead, and one made for this tree
+        here = task.model_copy(update={"files": {**task.files, **extra}, "suites": (suite,)})
+        judgement, _ = run_suite(verifier.sandbox, here, suite, here.files, ("m.py",), Limits(), "to_first_failure")
+        assert [judgement.tests[id_].outcome for id_ in ids] == ["failed", "missing", "missing", "missing"]

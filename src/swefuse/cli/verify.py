@@ -34,6 +34,9 @@ def verify(
     task_id: Annotated[str | None, typer.Option("--id", help="Which task of the file: its id or the beginning of it.")] = None,
     form: Annotated[str | None, typer.Option("--form", help="calls or pytest; calls where the task has both.")] = None,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Runs that must agree, else the verdict is FLAKY.")] = 1,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="Fail-to-pass tests first, and no test after the first failure (pytest form).")
+    ] = False,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that verify.")] = os.cpu_count() or 1,
     allow_weak: Annotated[
         bool, typer.Option("--allow-weak-sandbox", help="Where isolation is impossible, go on without it. Only for code you trust.")
@@ -44,10 +47,12 @@ def verify(
     from swefuse.scale import ProcessExecutor
     from swefuse.verify import Patched, init_worker, verify_many
 
+    if fail_fast and repeat > 1:
+        raise UserError("--fail-fast has no effect with --repeat: runs that are to be compared are whole; give one of the two")
     chosen = _task(task, task_id)
     if form is not None and chosen.suite(form) is None:
         raise UserError(f"--form {form}: the task has no such tests{nearest(form, {suite.form for suite in chosen.suites})}")
-    items = [Patched(chosen, _read(name), form, repeat) for name in patch]
+    items = [Patched(chosen, _read(name), form, repeat, fail_fast=fail_fast) for name in patch]
     found: list[Verdict] = []
     pool = ProcessExecutor(min(workers, len(items)), init_worker, ("local-weak" if allow_weak else "local",))
     with pool as executor, stage_progress("verify", quiet=as_json or len(items) == 1) as progress:

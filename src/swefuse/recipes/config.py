@@ -12,8 +12,8 @@ from swefuse.tasks.build import TasksConfig
 
 SMOKE: dict[str, dict[str, Any]] = {
     "tasks": {
-        "train_tasks": 160, "heldout_tasks": 12, "composed_functions": 60, "unseen_functions": 20, "recombined_functions": 12,
-        "agreement_sample": 2,
+        "train_tasks": 160, "heldout_tasks": 12, "real_tasks": 12, "composed_functions": 60, "unseen_functions": 20,
+        "recombined_functions": 12, "agreement_sample": 2,
     },
     "sft": {"steps": 12, "batch": 8, "warmup": 4},
     "rlvr": {"rounds": 3, "tasks": 8, "warmup": 1, "micro_batch": 8},

@@ -21,8 +21,9 @@ class Job:
     ``files`` is the whole state, path -> text. ``parse`` names the Python files that must compile before anything runs.
     ``calls``: ``entry`` is ``module.py:function``, ``calls`` holds pairs of id and text of a tuple literal, the arguments; modules
     are imported from memory, and the candidate gets no second process or thread.
-    ``pytest``: ``tests`` are node ids, or files to run whole; ``protected`` paths are read-only for the candidate; ``nonce`` marks
-    genuine records; ``preload`` names modules of the environment that a sandbox may import ahead, never the work tree's own.
+    ``pytest``: ``tests`` are node ids, or files to run whole; with ``fail_fast`` none is run after the first that does not pass;
+    ``protected`` paths are read-only for the candidate; ``nonce`` marks genuine records; ``preload`` names modules of the
+    environment that a sandbox may import ahead, never the work tree's own.
     ``cpu_s`` bounds CPU seconds of all processes together, ``wall_s`` (default: five times that, at least 1) elapsed seconds,
     ``memory_mb`` the address space of the process, for ``pytest`` the resident memory of all processes together.
     """
@@ -33,6 +34,7 @@ class Job:
     entry: str = ""
     calls: tuple[tuple[str, str], ...] = ()
     tests: tuple[str, ...] = ()
+    fail_fast: bool = False
     protected: tuple[str, ...] = ()
     nonce: str = ""
     preload: tuple[str, ...] = ()

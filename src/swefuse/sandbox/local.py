@@ -180,7 +180,7 @@ class LocalSandbox:
 def _message(job: Job) -> dict[str, Any]:
     return {
         "kind": job.kind, "files": dict(job.files), "parse": job.parse, "entry": job.entry, "calls": job.calls,
-        "tests": job.tests, "preload": job.preload, "protected": job.protected, "nonce": job.nonce,
+        "tests": job.tests, "fail_fast": job.fail_fast, "preload": job.preload, "protected": job.protected, "nonce": job.nonce,
         "cpu_s": job.cpu_s, "wall_s": job.wall_limit, "memory_mb": job.memory_mb,
     }  # fmt: skip
 

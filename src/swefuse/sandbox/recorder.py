@@ -1,8 +1,8 @@
 """Runs pytest inside the sandbox and reports every phase of every test on file descriptor 3. Exit codes and text prove nothing.
 
 Warm: ``run`` in a fork of a worker that has imported pytest. Cold: as a script, ``recorder.py SITE_FOLDERS ROOT``, with
-``{"nonce": ..., "tests": [...]}`` on standard input: the mark that each record carries, and the node ids to run (or files to run
-whole).
+``{"nonce": ..., "tests": [...], "fail_fast": ...}`` on standard input: the mark that each record carries, the node ids to run (or
+files to run whole), and whether the first failure ends the run.
 """
 
 from __future__ import annotations
@@ -75,12 +75,14 @@ def run(wanted: dict[str, Any], root: str, prepared: Any = None) -> NoReturn:
     import pytest
 
     files = list(dict.fromkeys(test.partition("::")[0] for test in wanted["tests"]))
-    recorder = Recorder(**wanted)
+    recorder = Recorder(wanted["nonce"], wanted["tests"])
+    most = int(wanted["fail_fast"])  # 0: no limit
     sys.argv[:] = ["pytest"]
     sys.path[:0] = [root, os.path.join(root, "src")]
     if prepared is None:
-        os._exit(int(pytest.main([*FIXED, f"--rootdir={root}", f"--confcutdir={root}", *files], plugins=[recorder])))
-    prepared.args = files
+        own = [*FIXED, f"--rootdir={root}", f"--confcutdir={root}", f"--maxfail={most}"]
+        os._exit(int(pytest.main([*own, *files], plugins=[recorder])))
+    prepared.args, prepared.option.maxfail = files, most
     prepared.pluginmanager.register(recorder)
     os._exit(int(prepared.hook.pytest_cmdline_main(config=prepared)))
 

@@ -339,16 +339,20 @@ def _child(job: Mapping[str, Any], slot: Slot, packed: list[tuple[str, bytes]], 
             jail.prctl(4, 1)  # PR_SET_DUMPABLE, which the change of user took: the tests may look into their own /proc
             os.write(3, b"+")
             plain = not any(path.rpartition("/")[2] == "conftest.py" for path in job["files"])
-            recorder.run({"nonce": job["nonce"], "tests": job["tests"]}, f"{slot.box}/repo", slot.prepared if plain else None)
+            recorder.run(_wanted(job), f"{slot.box}/repo", slot.prepared if plain else None)
     except OSError as error:  # ours: the candidate's exceptions end up in records
         os.write(3, str(error).encode())
     finally:
         os._exit(0)
 
 
+def _wanted(job: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: job[name] for name in ("nonce", "tests", "fail_fast")}
+
+
 def _exec_pytest(job: Mapping[str, Any], slot: Slot) -> NoReturn:
     wanted = os.memfd_create("wanted")  # not on the command line, which the candidate could read
-    os.write(wanted, json.dumps({"nonce": job["nonce"], "tests": job["tests"]}).encode("ascii"))
+    os.write(wanted, json.dumps(_wanted(job)).encode("ascii"))
     os.lseek(wanted, 0, os.SEEK_SET)
     os.dup2(wanted, 0)
     os.close(wanted)

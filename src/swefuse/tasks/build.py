@@ -19,7 +19,7 @@ from swefuse.tasks.humaneval import humaneval_functions
 from swefuse.tasks.prepare import prepare
 from swefuse.tasks.prove import STATES, Agreement, Proof, agreement, prove
 from swefuse.tasks.spec import FunctionSpec
-from swefuse.tasks.splits import HELDOUT, TRAIN, split_functions
+from swefuse.tasks.splits import HELDOUT, REAL, TRAIN, split_functions
 from swefuse.tasks.store import save_lines, save_tasks
 from swefuse.tasks.workers import init_worker
 
@@ -34,7 +34,8 @@ class TasksConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     train_tasks: int = Field(4800, ge=1, description="tasks to train on")
-    heldout_tasks: int = Field(150, ge=1, description="tasks of each held-out split")
+    heldout_tasks: int = Field(120, ge=1, description="tasks of each of the splits recombined and unseen")
+    real_tasks: int = Field(300, ge=1, description="tasks of the split real, whose functions and tests nobody here wrote")
     composed_functions: int = Field(900, ge=1, le=4000, description="composed functions, held-out ones included")
     unseen_functions: int = Field(80, ge=1, description="corpus functions that are held out")
     recombined_functions: int = Field(60, ge=1, description="composed functions that are held out")
@@ -80,7 +81,7 @@ def run(config: TasksConfig, out: Path, progress: Progress = lambda done, total:
     real = sum(spec.family == "real" for spec in sources) // REAL_SHARE
     sizes = {"corpus": config.unseen_functions, "composed": config.recombined_functions, "real": real}
     specs, refused = split_functions(sources, sizes, config.split_seed)
-    wanted = {TRAIN: config.train_tasks} | dict.fromkeys(HELDOUT.values(), config.heldout_tasks)
+    wanted = {TRAIN: config.train_tasks} | dict.fromkeys(HELDOUT.values(), config.heldout_tasks) | {REAL: config.real_tasks}
     stage = _Stage(progress, len(specs) + 2 * sum(wanted.values()) + len(STATES) * 3 * config.agreement_sample)
     stage.lap("sources")
     dropped: Counter[str] = Counter()

@@ -18,7 +18,8 @@ from swefuse.code.functions import Source, body_statements, function, normal_nam
 from swefuse.tasks.spec import FunctionSpec
 
 TRAIN = "train"
-HELDOUT = {"corpus": "unseen", "composed": "recombined", "real": "real"}
+REAL = "real"
+HELDOUT = {"corpus": "unseen", "composed": "recombined", "real": REAL}
 SIMILAR = 0.7
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
 

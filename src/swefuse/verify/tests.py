@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from swefuse.code.imports import imported_modules
 from swefuse.errors import DataError
@@ -27,14 +28,18 @@ class Limits:
         return self.calls_cpu_s if form == "calls" else self.pytest_cpu_s
 
 
+Part = Literal["all", "visible", "to_first_failure"]
+"""How much of a suite is run: ``visible`` calls are those that an agent may see; only pytest can end at the first failure."""
+
+
 def run_suite(
-    sandbox: Sandbox, task: Task, suite: Suite, files: Files, changed: Sequence[str], limits: Limits, visible_only: bool = False
+    sandbox: Sandbox, task: Task, suite: Suite, files: Files, changed: Sequence[str], limits: Limits, part: Part = "all"
 ) -> tuple[Judgement, Output]:
     """Run the suite once; ``changed`` Python files must parse. Raises SandboxError, or DataError for a contradictory task."""
     parse = tuple(path for path in changed if path.endswith(".py") and path in files)
     protected = tuple(path for path in protected_paths(task) if path in task.files)
     if suite.form == "calls":
-        calls = selected_calls(suite, visible_only)
+        calls = selected_calls(suite, part == "visible")
         arguments = tuple((call.id, call.args) for call in calls)
         # without the test files: they hold the answers, and the candidate can search its process
         modules = {path: text for path, text in files.items() if path.endswith(".py") and path not in protected}
@@ -46,6 +51,7 @@ def run_suite(
     preload = imported_modules(tuple(text for path, text in sorted(task.files.items()) if path.endswith(".py")))
     job = Job(
         "pytest", laid_over, parse, tests=suite.expected, protected=protected, nonce=nonce, preload=preload,
+        fail_fast=part == "to_first_failure",
         cpu_s=limits.pytest_cpu_s,
     )  # fmt: skip
     output = sandbox.run(job)

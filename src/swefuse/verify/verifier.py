@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Self
 
 from swefuse.errors import DataError, PatchError, SandboxError
-from swefuse.records import Outcome, Suite, Task, Verdict, content_hash
+from swefuse.records import Outcome, Suite, Task, TestResult, Verdict, content_hash
 from swefuse.sandbox import Output, open_sandbox
 from swefuse.scale.executor import Executor
 from swefuse.verify.cache import VerdictCache
 from swefuse.verify.canary import perturbed
-from swefuse.verify.judge import Judgement
+from swefuse.verify.judge import MISSING, Judgement
 from swefuse.verify.patch import apply_patch
 from swefuse.verify.score import score
 from swefuse.verify.screen import changed_paths, screen
-from swefuse.verify.tests import Limits, run_suite
+from swefuse.verify.tests import Limits, Part, run_suite
 from swefuse.workspace import Files, ref
 
+NOT_RUN = TestResult(outcome="missing", detail="not run: an earlier test failed")
 MOST_DECOYS = 256  # tasks whose canaries are remembered
 VERSION = 3  # part of every cache key: raise it whenever the same candidate may get another verdict
 
@@ -39,16 +40,28 @@ class Verifier:
         self.limits = limits or Limits()
         self._name = sandbox_name
         self._cache = VerdictCache(cache_path) if cache else None
+        self._alone: dict[tuple[str, str], bool] = {}
         self._decoys: dict[tuple[str, str], tuple[Task, tuple[str, ...]]] = {}
 
     def verify(
-        self, task: Task, files: Files, form: str | None = None, repeats: int = 1, visible_only: bool = False, fresh: bool = False
+        self,
+        task: Task,
+        files: Files,
+        form: str | None = None,
+        repeats: int = 1,
+        visible_only: bool = False,
+        fresh: bool = False,
+        fail_fast: bool = False,
     ) -> Verdict:
         """Verdict on a whole state ``files`` of the task's workspace.
 
         ``form`` picks the suite (default: ``calls`` where the task has it). ``repeats`` runs must agree, else FLAKY; a verdict
         that is known from at least as many is not run again, unless it is to be ``fresh``. ``visible_only`` runs only the calls
         that an agent may see. INFRA when the sandbox failed twice. Raises DataError when there is no such suite.
+
+        ``fail_fast``, for callers that only ask whether all pass: in the ``pytest`` form the fail-to-pass tests are run first, and
+        nothing after the first failure; what was not run counts as not passed and is told in ``parts``. It has no effect with
+        several ``repeats``, and where these tests do not pass alone on the task's own reference.
         """
         suite = pick_suite(task, form)
         changed = changed_paths(task, files)
@@ -56,16 +69,18 @@ class Verifier:
         if self._cache is not None:
             settings = [VERSION, self._name, self.limits.of(suite.form), visible_only, suite_digest(suite)]
             key = content_hash([*settings, ref(task.files), ref(files), task.protected, task.editable])
-            known = None if fresh else self._cache.get(key)
-            if known is not None and known.repeats >= repeats:
-                return known
+            for name in () if fresh else (key, f"{key}-fast")[: 1 + fail_fast]:
+                known = self._cache.get(name)
+                if known is not None and known.repeats >= repeats:
+                    return known
         reasons = screen(task, files, changed)
         if reasons:
             verdict = Verdict(outcome=Outcome.TAMPERED, form=suite.form, reason="; ".join(reasons)[:1000])
         else:
-            verdict = self._run(task, suite, files, changed, repeats, visible_only)
+            early = self._first_failure(task, suite, files, changed) if fail_fast and repeats == 1 else None
+            verdict = early or self._run(task, suite, files, changed, repeats, visible_only)
         if self._cache is not None:
-            self._cache.put(key, verdict)
+            self._cache.put(f"{key}-fast" if "not_run" in verdict.parts else key, verdict)
         return verdict
 
     def close(self) -> None:
@@ -80,13 +95,39 @@ class Verifier:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def _first_failure(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...]) -> Verdict | None:
+        """The verdict on a candidate that fails a fail-to-pass test; None when only the whole suite can tell."""
+        if suite.form != "pytest" or not suite.fail_to_pass or not suite.pass_to_pass or not task.reference:
+            return None
+        only = suite.model_copy(update={"pass_to_pass": ()})
+        try:
+            if not self._stands_alone(task, only):
+                return None
+            judgement, output = self._once(task, only, files, changed, "to_first_failure")
+        except SandboxError:
+            return None
+        if judgement.outcome is Outcome.PASSED:
+            return None
+        tests = {id_: judgement.tests.get(id_, NOT_RUN) for id_ in suite.expected}
+        if not judgement.reason:  # the run came to its end: what is missing was left out
+            tests = {id_: NOT_RUN if result == MISSING else result for id_, result in tests.items()}
+        parts = {
+            "pass_rate": sum(result.outcome == "passed" for result in tests.values()) / max(1, len(tests)),
+            "not_run": float(sum(result is NOT_RUN for result in tests.values())),
+        }
+        return Verdict(
+            outcome=judgement.outcome, form=suite.form, tests=tests, parts=parts, reason=judgement.reason,
+            score=score(judgement.outcome, parts["pass_rate"]) if changed else 0.0,
+            cpu_s=output.cpu_s, wall_s=output.wall_s, sandbox=self.sandbox.identity,
+        )  # fmt: skip
+
     def _run(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], repeats: int, visible_only: bool) -> Verdict:
         runs: list[Judgement] = []
         cpu_s = wall_s = 0.0
         parts: dict[str, float] = {}
         try:
             for _ in range(repeats):
-                judgement, output = self._once(task, suite, files, changed, visible_only)
+                judgement, output = self._once(task, suite, files, changed, "visible" if visible_only else "all")
                 runs.append(judgement)
                 cpu_s, wall_s = cpu_s + output.cpu_s, wall_s + output.wall_s
             first = runs[0]
@@ -110,14 +151,25 @@ class Verifier:
             cpu_s=cpu_s / repeats, wall_s=wall_s / repeats, sandbox=self.sandbox.identity,
         )  # fmt: skip
 
+    def _stands_alone(self, task: Task, suite: Suite) -> bool:
+        """Whether the reference passes this part of the tests without the others before them."""
+        key = (task.id, suite_digest(suite))
+        if key not in self._alone:
+            reference = task.reference or {}
+            judgement, _ = self._once(task, suite, reference, changed_paths(task, reference))
+            if len(self._alone) >= MOST_DECOYS:
+                self._alone.clear()
+            self._alone[key] = judgement.outcome is Outcome.PASSED
+        return self._alone[key]
+
     def _once(
-        self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], visible_only: bool = False
+        self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], part: Part = "all"
     ) -> tuple[Judgement, Output]:
         """One run; a failure of the sandbox is tried once more, in the new worker that it then has."""
         try:
-            return run_suite(self.sandbox, task, suite, files, changed, self.limits, visible_only)
+            return run_suite(self.sandbox, task, suite, files, changed, self.limits, part)
         except SandboxError:
-            return run_suite(self.sandbox, task, suite, files, changed, self.limits, visible_only)
+            return run_suite(self.sandbox, task, suite, files, changed, self.limits, part)
 
     def _canaries(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...]) -> tuple[int, list[str]]:
         """How many tests fail on the reference once they expect other values, and those of them that pass on ``files``."""
@@ -168,6 +220,7 @@ class Candidate:
     repeats: int = 1
     visible_only: bool = False
     fresh: bool = False
+    fail_fast: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +235,7 @@ class Patched:
     form: str | None = None
     repeats: int = 1
     fresh: bool = False
+    fail_fast: bool = False
 
 
 _verifier: Verifier | None = None
@@ -203,7 +257,7 @@ def verify_one(item: Candidate | Patched) -> Verdict:
     """Verify in this process's verifier, which is made with its defaults if ``init_worker`` has not run."""
     verifier = _verifier or init_worker()
     if isinstance(item, Candidate):
-        return verifier.verify(item.task, item.files, item.form, item.repeats, item.visible_only, item.fresh)
+        return verifier.verify(item.task, item.files, item.form, item.repeats, item.visible_only, item.fresh, item.fail_fast)
     form = pick_suite(item.task, item.form).form
     if not item.patch.strip():
         return Verdict(outcome=Outcome.FAILED, form=form, reason="the patch is empty")
@@ -211,7 +265,7 @@ def verify_one(item: Candidate | Patched) -> Verdict:
         files = apply_patch(item.task.files, item.patch).files
     except PatchError as error:
         return Verdict(outcome=Outcome.UNPARSED, form=form, reason=str(error)[:1000])
-    return verifier.verify(item.task, files, item.form, item.repeats, fresh=item.fresh)
+    return verifier.verify(item.task, files, item.form, item.repeats, fresh=item.fresh, fail_fast=item.fail_fast)
 
 
 def verify_many(items: Iterable[Candidate | Patched], executor: Executor) -> Iterator[Verdict]:
