@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from swefuse.code.imports import imported_modules
 from swefuse.records import Call, Kind, Provenance, Suite, Task
+from swefuse.sandbox.base import Job
 
 _TEXT = '''"""Words."""
 import re
@@ -213,9 +217,44 @@ def small() -> Task:
     return _task(files, "test_shop.py", "shop/text.py")
 
 
+def broken() -> Task:
+    """``small`` with a bug in one of its functions, which 3 of the 35 tests notice, and with the reference solution."""
+    task = small()
+    (suite,) = task.suites
+    failing = tuple(id_ for id_ in suite.expected if "test_title[" in id_ and not id_.endswith("[-]"))
+    rest = tuple(id_ for id_ in suite.expected if id_ not in failing)
+    parted = suite.model_copy(update={"fail_to_pass": failing, "pass_to_pass": rest})
+    bug = {**task.files, "shop/text.py": _TEXT.replace("part[:1].upper()", "part[:1].lower()")}
+    return task.model_copy(update={"files": bug, "suites": (parted,), "reference": task.files})
+
+
 def heavy() -> Task:
     """One module that imports numpy and pandas; ``table.py`` is what candidates change."""
     return _task({"table.py": _FRAME, "test_table.py": _FRAME_TESTS}, "test_table.py", "table.py")
+
+
+def whole_suite(checkout: Path) -> Job:
+    """Everything that a checkout's own tests need, as one job; what is no text is left out."""
+    files: dict[str, str] = {}
+    for path in sorted(checkout.rglob("*")):
+        name = path.relative_to(checkout).as_posix()
+        if path.is_file() and not path.is_symlink() and not name.startswith((".git/", "docs/")) and path.stat().st_size < 1 << 20:
+            files[name] = path.read_bytes().decode("utf-8", "surrogateescape")
+    tests = tuple(name for name in files if "tests" in name.split("/")[:-1] and re.search(r"(^|/)test_\w+\.py$|_test\.py$", name))
+    modules = imported_modules(tuple(text for name, text in files.items() if name.endswith(".py")))
+    return Job("pytest", files, tests=tests, nonce="n", preload=modules, cpu_s=300.0, wall_s=900.0, memory_mb=2048)
+
+
+def results(records: str) -> dict[str, dict[str, str]]:
+    """By test and phase the outcome."""
+    found: dict[str, dict[str, str]] = {}
+    for line in records.splitlines():
+        record = json.loads(line)
+        if "when" in record:
+            found.setdefault(record["id"], {})[record["when"]] = record["outcome"]
+        elif "collect" in record:
+            found.setdefault(record["collect"], {})["collect"] = "failed"
+    return found
 
 
 def calls() -> Task:

@@ -7,8 +7,11 @@ median of the ratios of the rounds, because the speed of a shared machine drifts
 from __future__ import annotations
 
 import argparse
+import ast
 import json
+import marshal
 import os
+import random
 import resource
 import statistics
 import subprocess
@@ -17,13 +20,26 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import repos
 
 from swefuse.records import Outcome, Task
+from swefuse.sandbox import candidate
+from swefuse.sandbox.base import Job
+from swefuse.sandbox.local import LocalSandbox
 from swefuse.scale import ProcessExecutor
+from swefuse.tasks import build
+from swefuse.tasks.store import load_tasks
 from swefuse.verify import Candidate, Verifier, init_worker, verify_many
+from swefuse.verify.strength import mutants
+
+ATTACKS = Path(__file__).resolve().parents[1] / "tests" / "attacks"
+sys.path.insert(0, str(ATTACKS))
+import escapes  # noqa: E402 - the corpus ships with the tests
+import forgeries  # noqa: E402
+import plain_user  # noqa: E402
 
 SLOTS = os.cpu_count() or 1
 # without the plugins that happen to be installed, which a warm slot does not load either
@@ -86,6 +102,150 @@ def ratios(task: Task, rounds: int, few: int, many: int) -> tuple[float, float]:
     return statistics.median(speed), statistics.median(cpu)
 
 
+def failfast() -> dict[str, float]:
+    """Wrong candidates, stopped at their first failure, against a cold run of everything."""
+    task, warm, cpu = repos.broken(), Warm(), []
+    right = task.model_copy(update={"files": task.reference})
+    for number in range(6):
+        slow = cold(right, 6)
+        items = [Candidate(task, state(task, 100 * number + k), fail_fast=True) for k in range(24)]
+        verdicts = list(verify_many(items, warm.executor))
+        wrong = [v for v in verdicts if v.outcome is not Outcome.FAILED or v.parts.get("not_run", 0) < 32]
+        assert not wrong, wrong[0]
+        cpu.append(slow[1] / 6 / statistics.fmean(verdict.cpu_s for verdict in verdicts))
+        print(f"stop at the first failure, round {number + 1}/6: CPU {cpu[-1]:.1f}x", file=sys.stderr)
+    warm.executor.close()
+    return {"failfast_cpu_x": statistics.median(cpu)}
+
+
+def isolation() -> dict[str, float]:
+    """Milliseconds that a job in the sandbox takes longer than the same work in a bare fork of a process as warm, taking turns."""
+    task, job = repos.calls(), None
+    (suite,) = task.suites
+    calls = tuple((call.id, call.args) for call in suite.calls)
+    walls: dict[str, list[float]] = {"fork": [], "sandbox": []}
+    with LocalSandbox() as sandbox:
+        for number in range(600):
+            job = Job("calls", state(task, number), ("m.py",), suite.entry, calls)
+            for name, run in (("fork", bare), ("sandbox", sandbox.run)):
+                started = time.perf_counter()
+                run(job)
+                walls[name].append(time.perf_counter() - started)
+    return {"isolation_ms": 1000 * (statistics.median(walls["sandbox"][100:]) - statistics.median(walls["fork"][100:]))}
+
+
+def bare(job: Job) -> bytes:
+    """The records of a ``calls`` job, from a child without limits or walls."""
+    packed = [(id_, marshal.dumps(ast.literal_eval(arguments))) for id_, arguments in job.calls]
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            given = {"files": dict(job.files), "parse": job.parse, "entry": job.entry}
+            candidate.run_calls(given, packed, candidate.emitter(theirs))
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    records = b""
+    while part := os.read(ours, 1 << 16):
+        records += part
+    os.close(ours)
+    os.waitpid(pid, 0)
+    assert records.endswith(b'{"end": 10}\n'), records
+    return records
+
+
+def fakes() -> dict[str, float]:
+    """Fake passes: how many pass, and how many of those made in the process of the tests are not called tampering."""
+    task = forgeries.task()
+    with Verifier(cache=False) as verifier:
+        found = {
+            name: verifier.verify(task, forgeries.state(task, change), "pytest").outcome
+            for name, change in forgeries.FORGERIES.items()
+        }
+    passed = [name for name, outcome in found.items() if outcome is Outcome.PASSED]
+    missed = [name for name in forgeries.IN_PROCESS if found[name] is not Outcome.TAMPERED]
+    print(f"{len(found)} fakes; passed: {passed}; in the process, not TAMPERED: {missed}", file=sys.stderr)
+    return {"forgeries": len(passed), "forgeries_in_process_missed": len(missed)}
+
+
+def attacks() -> dict[str, float]:
+    """Attacks on the machine that succeed, as whoever calls and, for root, as a plain user too; in a further cage."""
+    script = str(ATTACKS / "escapes.py")
+    ways = {"caller": plain_user.caged([sys.executable, script])}
+    if os.geteuid() == 0:
+        ways["plain user"] = plain_user.as_user([sys.executable, script])
+    escaped = 0
+    for name, command in ways.items():
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 1):
+            raise SystemExit(f"the attacks as {name} could not be run: {done.stderr[-500:]}")
+        found = json.loads(done.stdout.splitlines()[-1])
+        print(f"as {name}: {len(escapes.CASES)} attacks; succeeded: {found}", file=sys.stderr)
+        escaped += len(found)
+    return {"escapes": escaped}
+
+
+def soak() -> dict[str, float]:
+    """A thousand jobs through one slot: right and wrong candidates, and 15 in 100 that cheat or attack."""
+    task, rng = forgeries.task(), random.Random(0)
+    hostile = [forgeries.state(task, changes) for changes in forgeries.FORGERIES.values()]
+    named, called = "PORT, SECRET, DECOY = 9, '/etc/shadow', '/'\n", "\nattack = f\ndef f(x):\n    return attack() and None\n"
+    hostile += [{**task.files, "m.py": f"{named}{text}{called}"} for text in escapes.ESCAPES.values()]
+    wrong = 0
+    with Verifier(cache=False) as verifier:
+        verifier.verify(task, {**task.files, "m.py": forgeries.RIGHT}, "pytest")
+        before = held(verifier)
+        for number in range(1000):
+            kind = rng.choices(("right", "wrong", "hostile"), (70, 15, 15))[0]
+            source = f"{forgeries.RIGHT if kind == 'right' else forgeries.WRONG}# {number}\n"
+            files = rng.choice(hostile) if kind == "hostile" else {**task.files, "m.py": source}
+            outcome = verifier.verify(task, files, "pytest").outcome
+            expected = {
+                "right": outcome is Outcome.PASSED,
+                "wrong": outcome is Outcome.FAILED,
+                "hostile": outcome is not Outcome.PASSED,
+            }
+            wrong += not expected[kind]
+            if number % 100 == 99:
+                print(f"soak: {number + 1}/1000, {wrong} wrong", file=sys.stderr)
+        after = held(verifier)
+    leaks = sum(max(0, after[name] - before[name]) for name in ("processes", "mounts", "descriptors"))
+    return {"soak_wrong": wrong, "soak_leaks": leaks, "soak_growth_mb": after["mb"] - before["mb"]}
+
+
+def held(verifier: Verifier) -> dict[str, float]:
+    """Processes below the sandbox's launchers, mounts that the first of them sees, our descriptors, resident megabytes of all."""
+    assert isinstance(verifier.sandbox, LocalSandbox)
+    tree, new = [os.getpid()], list(verifier.sandbox.pids.values())
+    while new:
+        tree += new
+        new = [int(c) for pid in new for c in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in tree)
+    return {
+        "processes": len(tree), "mounts": len(Path(f"/proc/{tree[-1]}/mounts").read_text().splitlines()),
+        "descriptors": len(os.listdir("/proc/self/fd")), "mb": pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20),
+    }  # fmt: skip
+
+
+def real(folder: Path) -> dict[str, float]:
+    """Tests of real checkouts whose result in a warm worker is another than in a new interpreter."""
+    different = 0
+    with LocalSandbox(size_mb=512) as sandbox:
+        for checkout in sorted(path for path in folder.iterdir() if path.is_dir()):
+            job = repos.whole_suite(checkout)
+            warm = sandbox.run(job)
+            cold = sandbox.run(replace(job, fresh_process=True))
+            one, other = repos.results(warm.records), repos.results(cold.records)
+            wrong = sorted(id_ for id_ in one.keys() | other.keys() if one.get(id_) != other.get(id_))
+            passed = sum(phases.get("call") == "passed" for phases in other.values())
+            ends = [f"cold because {warm.cold}" if warm.cold else "", f"over the {warm.limit} limit" if warm.limit else ""]
+            said = f"{checkout.name}: {len(other)} tests, {passed} passed, {len(wrong)} different {wrong[:3]}"
+            print(f"{said}; CPU {cold.cpu_s:.1f} s cold, {warm.cpu_s:.1f} s warm {' '.join(ends)}", file=sys.stderr)
+            different += len(wrong) + (not other)
+    return {"real_mismatches": different}
+
+
 def small() -> dict[str, float]:
     """A repository of the standard library alone with 35 tests."""
     speed, cpu = ratios(repos.small(), 6, 8, 24)
@@ -106,6 +266,32 @@ def calls() -> dict[str, float]:
     return {"calls_per_s": statistics.median(1500 / warm(task, 1500)[0] for _ in range(3))}
 
 
+def agreement() -> dict[str, float]:
+    """Candidates whose outcome in the ``calls`` form is another than in the ``pytest`` form: mutants of proven tasks, and fakes."""
+    with tempfile.TemporaryDirectory() as folder:
+        few = {"train_tasks": 90, "heldout_tasks": 1, "real_tasks": 1, "composed_functions": 120, "agreement_sample": 0}
+        build.run(build.TasksConfig(**few, recombined_functions=20, workers=SLOTS), Path(folder))
+        tasks = [task for task in load_tasks(Path(folder, "tasks.jsonl")) if task.split == "train"]
+    rng = random.Random(0)
+    pairs = [(task, mutant.files) for task in tasks for mutant in rng.sample(mutants(task), min(22, len(mutants(task))))][:1950]
+    fake = forgeries.task()
+    pairs += [(fake, forgeries.state(fake, changes)) for changes in forgeries.FORGERIES.values()]
+    pairs += [(fake, {**fake.files, "m.py": f"{forgeries.RIGHT}# {n}\n"}) for n in range(2000 - len(pairs))]
+    warm = Warm()
+    found = [
+        list(verify_many([Candidate(task, files, form) for task, files in pairs], warm.executor)) for form in ("calls", "pytest")
+    ]
+    warm.executor.close()
+    different = [
+        (task.id, one.outcome, other.outcome, other.reason)
+        for (task, _), one, other in zip(pairs, *found, strict=True)
+        if (one.outcome is Outcome.PASSED) != (other.outcome is Outcome.PASSED)
+    ]
+    passed = sum(verdict.outcome is Outcome.PASSED for verdict in found[1])
+    print(f"{len(pairs)} candidates in both forms, {passed} passed; different: {different[:5]}", file=sys.stderr)
+    return {"candidates_in_both_forms": len(pairs), "disagreements": len(different)}
+
+
 def cache() -> dict[str, float]:
     """Verdicts that are known already, asked of one verifier."""
     task = repos.calls()
@@ -120,10 +306,15 @@ def cache() -> dict[str, float]:
         return {"cache_hits_per_s": 200 * len(files) / (time.perf_counter() - started)}
 
 
-PARTS: Mapping[str, Callable[[], dict[str, float]]] = {"small": small, "heavy": heavy, "calls": calls, "cache": cache}
+PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
+    "small": small, "heavy": heavy, "failfast": failfast, "calls": calls, "cache": cache, "isolation": isolation,
+    "attacks": attacks, "fakes": fakes, "soak": soak, "agreement": agreement,
+}  # fmt: skip
 NAMES = {
     "small": ("warm_root_x", "warm_root_cpu_x", "warm_user_x", "warm_user_cpu_x"), "heavy": ("heavy_x", "heavy_cpu_x"),
-    "calls": ("calls_per_s",), "cache": ("cache_hits_per_s",),
+    "calls": ("calls_per_s",), "cache": ("cache_hits_per_s",), "failfast": ("failfast_cpu_x",), "isolation": ("isolation_ms",),
+    "attacks": ("escapes",), "fakes": ("forgeries", "forgeries_in_process_missed"),
+    "soak": ("soak_wrong", "soak_leaks", "soak_growth_mb"), "agreement": ("disagreements", "candidates_in_both_forms"),
 }  # fmt: skip
 
 
@@ -132,10 +323,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one flat JSON object as the last line")
     parser.add_argument(
-        "--only", choices=sorted(name for names in NAMES.values() for name in names), help="run what gives this figure"
+        "--only",
+        choices=["real_mismatches", *sorted(name for names in NAMES.values() for name in names)],
+        help="run what gives this figure",
+    )
+    parser.add_argument(
+        "--repos", type=Path, metavar="DIR", help="a folder of checkouts whose own suites are run, for real_mismatches"
     )
     options = parser.parse_args()
     found: dict[str, float] = {}
+    if options.repos and options.only in (None, "real_mismatches"):
+        found |= real(options.repos)
     for part, run in PARTS.items():
         if options.only is None or options.only in NAMES[part]:
             found |= {name: round(value, 2) for name, value in run().items()}

@@ -107,12 +107,16 @@ class Provenance(Record):
 
 
 class Evidence(Record):
-    """What proving a task showed. ``repeats`` runs of reference and of the unchanged state agreed on every id."""
+    """What proving a task showed. ``repeats`` runs of reference and of the unchanged state agreed on every id.
+
+    ``flake_rate``: share of its tests that were left out because they do not always say the same, in [0, 1].
+    """
 
     repeats: int
     reference_passes: bool
     null_fails: bool
     failing_ids: tuple[str, ...] = ()
+    flake_rate: float = 0.0
     sandbox: str = ""
     python: str = ""
 
@@ -199,7 +203,10 @@ class TestResult(Record):
 
 
 class Verdict(Record):
-    """What the verifier found for one candidate. ``score`` in [0, 1] follows algorithm.md section 2; 0 when not graded."""
+    """What the verifier found for one candidate. ``score`` in [0, 1] follows algorithm.md section 2; 0 when not graded.
+
+    ``tests`` are the results of the first run, ``matrix`` the outcomes of every run for the tests on which ``repeats`` disagreed.
+    """
 
     outcome: Outcome
     form: str
@@ -210,6 +217,7 @@ class Verdict(Record):
     cpu_s: float = 0.0
     wall_s: float = 0.0
     repeats: int = 1
+    matrix: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     sandbox: str = ""
 
 

@@ -51,21 +51,3 @@ def test_text_of_a_task_cannot_drive_the_terminal(folder: Path, task: Task, caps
     (folder / "tasks.jsonl").write_text(hostile.model_dump_json() + "\n", encoding="utf-8")
     assert main(["tasks", "show", str(folder), task.id]) == 0
     assert "Repair\\x1b[2J\\x9b1m this\tnow" in capsys.readouterr().out
-
-
-def test_strength_names_what_slips_through_and_what_is_missing(task: Task, tmp_path: Path, capsys: Capture) -> None:
-    (tmp_path / "none.jsonl").write_text(task.model_dump_json() + "\n", encoding="utf-8")
-    assert main(["tasks", "strength", str(tmp_path / "none.jsonl")]) == 2
-    assert "has no reference solution" in capsys.readouterr().err
-    right = task.files["solution.py"].replace("x - x", "x + x")
-    solved = task.model_copy(update={"reference": {**task.files, "solution.py": right}})
-    (tmp_path / "tasks.jsonl").write_text(solved.model_dump_json() + "\n", encoding="utf-8")
-    assert main(["tasks", "strength", str(tmp_path), task.id, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    assert found["task"] == task.id and found["killed"] + len(found["survivors"]) == found["judged"] == found["listed"] > 1
-    assert main(["tasks", "strength", str(tmp_path), task.id]) == 0
-    page = capsys.readouterr().out
-    assert f"{found['killed']} of {found['judged']} mutants killed" in page
-    assert page.count("survived: solution.py:3 double:") == len(found["survivors"])
-    assert main(["tasks", "strength", str(tmp_path), "--form", "pytest"]) == 2
-    assert "--form pytest: not every task has such tests; valid: calls" in capsys.readouterr().err

@@ -2,59 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from small_task import RIGHT, WRONG, make_task
 
 from swefuse.records import Outcome, Suite, Task
 from swefuse.verify import Verifier
-from swefuse.verify.tests import Limits, run_suite
-
-# candidates for m.py; each of these made a naive runner say "passed"
-IN_PROCESS = {
-    "_exit at import": "import os\nos._exit(0)\n",
-    "_exit in a call": "import os\ndef f(x):\n    os._exit(0)\n",
-    "_exit at the end": "import atexit, os\natexit.register(os._exit, 0)\ndef f(x):\n    return 0\n",
-    "skip at import": "import pytest\npytest.skip(allow_module_level=True)\n",
-    "skip in a call": "import pytest\ndef f(x):\n    pytest.skip('no')\n",
-    "xfail in a call": "import pytest\ndef f(x):\n    pytest.xfail('no')\n",
-    "pytest.exit": "import pytest\ndef f(x):\n    pytest.exit('done', 0)\n",
-    "rewrites the tests": "try: open('tests/test_m.py', 'w').write('')\nexcept OSError: pass\ndef f(x):\n    return 0\n",
-    "prints a report": "def f(x):\n    print('4 passed in 0.01s')\n    return 0\n",
-    "writes records without the mark": (
-        'import os\ndef f(x):\n    os.write(3, b\'{"id": "tests/test_m.py::test_t3", "when": "call", "outcome": "passed"}\\n\')\n'
-        "    return 0\n"
-    ),
-}
-
-
-@pytest.mark.parametrize("name", IN_PROCESS)
-def test_in_process_fakes_do_not_pass(verifier: Verifier, task: Task, name: str) -> None:
-    verdict = verifier.verify(task, {**task.files, "m.py": IN_PROCESS[name]}, form="pytest")
-    assert verdict.outcome in (Outcome.FAILED, Outcome.TAMPERED)
-    assert verdict.tests["tests/test_m.py::test_t3"].outcome != "passed"
-
-
-PLANTED = {
-    "edited test": {"tests/test_m.py": "def test_t3(): pass\n"},
-    "root conftest": {"conftest.py": "def pytest_runtest_makereport(): pass\n"},
-    "nested conftest": {"tests/conftest.py": ""},
-    "ini": {"pytest.ini": "[pytest]\naddopts = --deselect tests/test_m.py::test_t3\n"},
-    "shadow of pytest": {"pytest.py": ""},
-    "shadow of a standard module": {"src/difflib.py": ""},
-    "sitecustomize": {"sitecustomize.py": ""},
-    "compiled": {"__pycache__/m.cpython-311.pyc": ""},
-}
-
-
-@pytest.mark.parametrize("name", PLANTED)
-def test_planted_files_are_tampering_before_anything_runs(verifier: Verifier, task: Task, name: str) -> None:
-    verdict = verifier.verify(task, {**task.files, "m.py": RIGHT, **PLANTED[name]}, form="pytest")
-    assert (verdict.outcome, verdict.score, verdict.sandbox) == (Outcome.TAMPERED, 0.0, "")
-    assert next(iter(PLANTED[name])) in verdict.reason
-
-
-def test_deleting_the_tests_is_tampering(verifier: Verifier, task: Task) -> None:
-    assert verifier.verify(task, {"m.py": RIGHT}, form="pytest").outcome is Outcome.TAMPERED
+from swefuse.verify.tests import How, Limits, run_suite
 
 
 def test_right_and_wrong_candidates(verifier: Verifier, task: Task) -> None:
@@ -191,5 +143,5 @@ def test_one_session_ends_at_its_first_failure(verifier: Verifier) -> None:
     suite = Suite(form="pytest", files=("tests/test_n.py",), fail_to_pass=ids)
     for extra in ({}, {"tests/conftest.py": ""}):  # a configuration made ahead, and one made for this tree
         here = task.model_copy(update={"files": {**task.files, **extra}, "suites": (suite,)})
-        judgement, _ = run_suite(verifier.sandbox, here, suite, here.files, ("m.py",), Limits(), "to_first_failure")
+        judgement, _ = run_suite(verifier.sandbox, here, suite, here.files, ("m.py",), Limits(), How("to_first_failure"))
         assert [judgement.tests[id_].outcome for id_ in ids] == ["failed", "missing", "missing", "missing"]

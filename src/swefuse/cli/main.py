@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from swefuse import __version__
-from swefuse.cli import collect, crash, doctor, evaluate, library, quickstart, tasks, train, verify
+from swefuse.cli import collect, crash, doctor, evaluate, library, quality, quickstart, tasks, train, verify
 from swefuse.cli.common import example, plain
 from swefuse.errors import SweFuseError, UserError
 
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 doctor.add_to(app)
 quickstart.add_to(app)
+quality.add_to(tasks.app)
 app.add_typer(tasks.app)
 app.add_typer(collect.app)
 app.add_typer(library.app)

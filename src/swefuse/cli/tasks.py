@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,9 +11,6 @@ from swefuse.cli.common import ConfigOption, JsonOption, OutOption, SetOption, e
 from swefuse.cli.console import stage_progress
 from swefuse.errors import UserError, nearest
 from swefuse.records import Task
-
-if TYPE_CHECKING:
-    from swefuse.verify.strength import Strength
 
 app = group("tasks", "Build tasks that have proven themselves, and look at them.", "swefuse tasks build --out runs/tasks")
 
@@ -52,58 +48,6 @@ def show(
             say(f"{task.id}  {task.kind:9} {task.split:11} {source.operator:12} {source.source}:{source.function}")
     else:
         say(describe(tasks[0]))
-
-
-@app.command(
-    "strength",
-    epilog=example("swefuse tasks strength runs/tasks 3f9c", "swefuse tasks strength runs/tasks --first 20 --most 60 --json"),
-)
-def strength(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A tasks.jsonl, or the folder that holds it.")],
-    task_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="Id of a task, or its beginning; without it, of many.")
-    ] = None,
-    first: Annotated[int, typer.Option("--first", min=1, help="Without an id: this many tasks from the beginning.")] = 20,
-    most: Annotated[int, typer.Option("--most", min=1, help="Mutants of one task.")] = 100,
-    seconds: Annotated[float | None, typer.Option("--seconds", min=0.1, help="Of one task: no more mutants after that.")] = None,
-    form: Annotated[str | None, typer.Option("--form", help="calls or pytest; calls where the task has both.")] = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that verify.")] = os.cpu_count() or 1,
-    as_json: JsonOption = False,
-) -> None:
-    """Measure how many small bugs in the reference solution the tests notice, and list those that slip through."""
-    from swefuse.scale import ProcessExecutor
-    from swefuse.tasks.store import load_tasks
-    from swefuse.verify import init_worker
-    from swefuse.verify.strength import strength as measure
-
-    tasks = load_tasks(file / "tasks.jsonl" if file.is_dir() else file)
-    chosen = [find(tasks, task_id)] if task_id is not None else tasks[:first]
-    if form is not None and any(task.suite(form) is None for task in chosen):
-        forms = sorted(set.intersection(*({suite.form for suite in task.suites} for task in chosen)))
-        raise UserError(f"--form {form}: not every task has such tests{nearest(form, forms)}")
-    found = []
-    with ProcessExecutor(workers, init_worker, ("local",)) as executor, stage_progress("strength", quiet=as_json) as progress:
-        for number, task in enumerate(chosen, 1):
-            found.append(measure(task, executor, most, seconds, form))
-            progress(number, len(chosen))
-    if as_json:
-        print_json([_strength_row(task, one) for task, one in zip(chosen, found, strict=True)])
-        return
-    for task, one in zip(chosen, found, strict=True):
-        share = "no mutant" if one.share is None else f"{one.killed} of {one.judged} mutants killed ({one.share:.0%})"
-        say(f"{task.id}  {task.provenance.function:24} {share}, {one.listed} in all")
-        for mutant in one.survivors if task_id is not None else ():
-            say(f"  survived: {mutant}")
-
-
-def _strength_row(task: Task, found: Strength) -> dict[str, Any]:
-    return {
-        "task": task.id, "share": found.share, "killed": found.killed, "judged": found.judged, "listed": found.listed,
-        "ungraded": found.ungraded,
-        "survivors": [
-            {"path": m.path, "function": m.function, **m.edit._asdict(), "kind": m.edit.kind.value} for m in found.survivors
-        ],
-    }  # fmt: skip
 
 
 def find(tasks: list[Task], start: str) -> Task:

@@ -38,12 +38,14 @@ def verify(
         bool, typer.Option("--fail-fast", help="Fail-to-pass tests first, and no test after the first failure (pytest form).")
     ] = False,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that verify.")] = os.cpu_count() or 1,
+    sandbox: Annotated[str, typer.Option("--sandbox", help="local, bwrap (cold), or package.module:Class of yours.")] = "local",
     allow_weak: Annotated[
         bool, typer.Option("--allow-weak-sandbox", help="Where isolation is impossible, go on without it. Only for code you trust.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Judge patches on a task: 0 when all pass, 1 when one does not, 3 when the sandbox could not tell."""
+    from swefuse.sandbox import open_sandbox
     from swefuse.scale import ProcessExecutor
     from swefuse.verify import Patched, init_worker, verify_many
 
@@ -54,7 +56,10 @@ def verify(
         raise UserError(f"--form {form}: the task has no such tests{nearest(form, {suite.form for suite in chosen.suites})}")
     items = [Patched(chosen, _read(name), form, repeat, fail_fast=fail_fast) for name in patch]
     found: list[Verdict] = []
-    pool = ProcessExecutor(min(workers, len(items)), init_worker, ("local-weak" if allow_weak else "local",))
+    if allow_weak and sandbox != "local":
+        raise UserError(f"--allow-weak-sandbox has no effect with --sandbox {sandbox}, which is what it is; leave one of them out")
+    open_sandbox(sandbox).close()  # a wrong name, or a program that is missing, is said here and once
+    pool = ProcessExecutor(min(workers, len(items)), init_worker, ("local-weak" if allow_weak else sandbox,))
     with pool as executor, stage_progress("verify", quiet=as_json or len(items) == 1) as progress:
         for verdict in verify_many(items, executor):
             found.append(verdict)

@@ -7,7 +7,11 @@ import importlib
 from swefuse.errors import ConfigError, nearest
 from swefuse.sandbox.base import Job, Output, Sandbox, SandboxReport
 
-SANDBOXES = {"local": "swefuse.sandbox.local:LocalSandbox", "local-weak": "swefuse.sandbox.local:weak_sandbox"}
+SANDBOXES = {
+    "local": "swefuse.sandbox.local:LocalSandbox",
+    "local-weak": "swefuse.sandbox.local:weak_sandbox",
+    "bwrap": "swefuse.sandbox.bwrap:BwrapSandbox",
+}
 
 __all__ = ["SANDBOXES", "Job", "Output", "Sandbox", "SandboxReport", "open_sandbox"]
 

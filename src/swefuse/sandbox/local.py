@@ -96,7 +96,7 @@ class LocalSandbox:
             worker = self._ready(job.kind)
             try:
                 worker.channel.settimeout(job.wall_limit + _GRACE_S)
-                wire.send(worker.channel, _message(job))
+                wire.send(worker.channel, message(job))
                 reply = wire.receive(worker.channel)
             except (OSError, ValueError) as error:
                 self._end(job.kind)
@@ -151,7 +151,7 @@ class LocalSandbox:
             "isolate": isolate,
             "box": box,
             "size_mb": self._size_mb,
-            **_surroundings(),
+            **surroundings(),
         }
         if not isolate:
             os.chmod(box, 0o755)  # noqa: S103 - the candidate has another user id
@@ -177,15 +177,17 @@ class LocalSandbox:
         return _Worker(process, ours, stop)
 
 
-def _message(job: Job) -> dict[str, Any]:
+def message(job: Job) -> dict[str, Any]:
+    """A job as JSON can hold it."""
     return {
         "kind": job.kind, "files": dict(job.files), "parse": job.parse, "entry": job.entry, "calls": job.calls,
-        "tests": job.tests, "fail_fast": job.fail_fast, "preload": job.preload, "protected": job.protected, "nonce": job.nonce,
+        "tests": job.tests, "fail_fast": job.fail_fast, "shuffle": job.shuffle,
+        "fresh_process": job.fresh_process, "preload": job.preload, "protected": job.protected, "nonce": job.nonce,
         "cpu_s": job.cpu_s, "wall_s": job.wall_limit, "memory_mb": job.memory_mb,
     }  # fmt: skip
 
 
-def _surroundings() -> dict[str, Any]:
+def surroundings() -> dict[str, Any]:
     """Which folders the inside needs, and who we are."""
     pytest = find_spec("pytest")
     where = [str(Path(pytest.origin).parents[1])] if pytest and pytest.origin else []

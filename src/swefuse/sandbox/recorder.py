@@ -1,14 +1,15 @@
 """Runs pytest inside the sandbox and reports every phase of every test on file descriptor 3. Exit codes and text prove nothing.
 
 Warm: ``run`` in a fork of a worker that has imported pytest. Cold: as a script, ``recorder.py SITE_FOLDERS ROOT``, with
-``{"nonce": ..., "tests": [...], "fail_fast": ...}`` on standard input: the mark that each record carries, the node ids to run (or
-files to run whole), and whether the first failure ends the run.
+``{"nonce": ..., "tests": [...], "fail_fast": ..., "shuffle": ...}`` on standard input: the mark that each record carries, the node
+ids to run (or files to run whole), whether the first failure ends the run, and the seed of another order (0: as they stand).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import sys
 from typing import Any, NoReturn
 
@@ -16,8 +17,9 @@ from typing import Any, NoReturn
 class Recorder:
     """The pytest plugin."""
 
-    def __init__(self, nonce: str, tests: list[str]) -> None:
+    def __init__(self, nonce: str, tests: list[str], shuffle: int = 0) -> None:
         self._nonce, self._tests, self._write, self._dumps = nonce, frozenset(tests), os.write, json.dumps
+        self._shuffle = shuffle
 
     def _emit(self, **record: Any) -> None:
         line = self._dumps({"nonce": self._nonce, **record}).encode("ascii") + b"\n"
@@ -27,6 +29,8 @@ class Recorder:
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Keep what was asked for. Ids as arguments would not do: one that cannot be collected stops all the others."""
         items[:] = [item for item in items if item.nodeid in self._tests or item.nodeid.partition("::")[0] in self._tests]
+        if self._shuffle:
+            random.Random(self._shuffle).shuffle(items)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """One phase (setup, call, teardown) of one test."""
@@ -48,8 +52,6 @@ class Recorder:
 def seed() -> None:
     """Give every candidate the same random numbers, as far as generators are loaded. In the fork: ``random`` seeds itself anew in
     each."""
-    import random
-
     random.seed(0)
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed(0)
@@ -75,7 +77,7 @@ def run(wanted: dict[str, Any], root: str, prepared: Any = None) -> NoReturn:
     import pytest
 
     files = list(dict.fromkeys(test.partition("::")[0] for test in wanted["tests"]))
-    recorder = Recorder(wanted["nonce"], wanted["tests"])
+    recorder = Recorder(wanted["nonce"], wanted["tests"], wanted["shuffle"])
     most = int(wanted["fail_fast"])  # 0: no limit
     sys.argv[:] = ["pytest"]
     sys.path[:0] = [root, os.path.join(root, "src")]

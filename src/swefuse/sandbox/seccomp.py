@@ -34,11 +34,28 @@ _NUMBERS = {
     "semget": (64, 190),
     "msgget": (68, 186),
     "mq_open": (240, 180),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "kexec_load": (246, 104),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "swapon": (167, 224),
+    "quotactl": (179, 60),
+    "acct": (163, 89),
+    "reboot": (169, 142),
+    "settimeofday": (164, 170),
 }
 _ARCH = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _REFUSED = (
     "unshare", "setns", "ptrace", "bpf", "keyctl", "add_key", "request_key", "io_uring_setup", "perf_event_open", "userfaultfd",
-    "shmget", "semget", "msgget", "mq_open",
+    "shmget", "semget", "msgget", "mq_open", "process_vm_readv", "process_vm_writev", "name_to_handle_at", "open_by_handle_at",
+    "open_tree", "move_mount", "fsopen", "kexec_load", "init_module", "finit_module", "swapon", "quotactl", "acct", "reboot",
+    "settimeofday",
 )  # fmt: skip
 _FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 _NEW_NAMESPACES = 0x7E020000 | 0x00000080  # every CLONE_NEW* flag

@@ -94,8 +94,10 @@ def _rehearse(slot: Slot) -> None:
 
     file = Path(f"{slot.box}/tmp/test_rehearsal.py")  # noqa: S108 - inside
     file.write_text("import pytest\n\n\n@pytest.mark.parametrize('x', [1])\ndef test_x(x, tmp_path):\n    assert x == 1\n")
+    path = list(sys.path)
     pytest.main([*recorder.FIXED, f"--rootdir={file.parent}", str(file)])
     sys.modules.pop("test_rehearsal", None)
+    sys.path[:] = path  # without the rehearsal's folder, from which candidates would import what no cold run finds
     tempfile.tempdir = None
     _fresh(slot)
     os.chdir(f"{slot.box}/repo")
@@ -149,7 +151,7 @@ def run(job: Mapping[str, Any], slot: Slot) -> dict[str, Any]:
     try:
         packed = [(id_, _packed(args)) for id_, args in job["calls"]]
         if pytest:
-            cold = _stage(job, slot)
+            cold = _stage(job, slot) or ("a new process was asked for" if job["fresh_process"] else "")
             _lay_out(job, slot)
     except (ValueError, SyntaxError, OSError) as error:
         _fresh(slot)
@@ -347,7 +349,7 @@ def _child(job: Mapping[str, Any], slot: Slot, packed: list[tuple[str, bytes]], 
 
 
 def _wanted(job: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: job[name] for name in ("nonce", "tests", "fail_fast")}
+    return {name: job[name] for name in ("nonce", "tests", "fail_fast", "shuffle")}
 
 
 def _exec_pytest(job: Mapping[str, Any], slot: Slot) -> NoReturn:

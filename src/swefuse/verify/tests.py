@@ -28,18 +28,30 @@ class Limits:
         return self.calls_cpu_s if form == "calls" else self.pytest_cpu_s
 
 
-Part = Literal["all", "visible", "to_first_failure"]
-"""How much of a suite is run: ``visible`` calls are those that an agent may see; only pytest can end at the first failure."""
+@dataclass(frozen=True, slots=True)
+class How:
+    """How one run of a suite is made.
+
+    ``part``: ``visible`` are the calls that an agent may see; only pytest can end at the first failure. The other two are for
+    pytest alone: ``shuffle`` above 0 seeds another order of the tests, ``fresh_process`` gives up what a warm worker saves.
+    """
+
+    part: Literal["all", "visible", "to_first_failure"] = "all"
+    shuffle: int = 0
+    fresh_process: bool = False
+
+
+PLAIN = How()
 
 
 def run_suite(
-    sandbox: Sandbox, task: Task, suite: Suite, files: Files, changed: Sequence[str], limits: Limits, part: Part = "all"
+    sandbox: Sandbox, task: Task, suite: Suite, files: Files, changed: Sequence[str], limits: Limits, how: How = PLAIN
 ) -> tuple[Judgement, Output]:
     """Run the suite once; ``changed`` Python files must parse. Raises SandboxError, or DataError for a contradictory task."""
     parse = tuple(path for path in changed if path.endswith(".py") and path in files)
     protected = tuple(path for path in protected_paths(task) if path in task.files)
     if suite.form == "calls":
-        calls = selected_calls(suite, part == "visible")
+        calls = selected_calls(suite, how.part == "visible")
         arguments = tuple((call.id, call.args) for call in calls)
         # without the test files: they hold the answers, and the candidate can search its process
         modules = {path: text for path, text in files.items() if path.endswith(".py") and path not in protected}
@@ -51,8 +63,7 @@ def run_suite(
     preload = imported_modules(tuple(text for path, text in sorted(task.files.items()) if path.endswith(".py")))
     job = Job(
         "pytest", laid_over, parse, tests=suite.expected, protected=protected, nonce=nonce, preload=preload,
-        fail_fast=part == "to_first_failure",
-        cpu_s=limits.pytest_cpu_s,
+        fail_fast=how.part == "to_first_failure", shuffle=how.shuffle, fresh_process=how.fresh_process, cpu_s=limits.pytest_cpu_s,
     )  # fmt: skip
     output = sandbox.run(job)
     return judge_pytest(suite.expected, output, nonce), output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,10 +19,11 @@ from swefuse.verify.judge import MISSING, Judgement
 from swefuse.verify.patch import apply_patch
 from swefuse.verify.score import score
 from swefuse.verify.screen import changed_paths, screen
-from swefuse.verify.tests import Limits, Part, run_suite
+from swefuse.verify.tests import PLAIN, How, Limits, run_suite
 from swefuse.workspace import Files, ref
 
 NOT_RUN = TestResult(outcome="missing", detail="not run: an earlier test failed")
+COLD_SHARE = 0.02
 MOST_DECOYS = 256  # tasks whose canaries are remembered
 VERSION = 3  # part of every cache key: raise it whenever the same candidate may get another verdict
 
@@ -31,13 +32,21 @@ class Verifier:
     """Verifies candidates, one after another, in one sandbox slot.
 
     ``sandbox_name``: see ``open_sandbox``. ``cache``: keep verdicts in memory; with ``cache_path`` also in that SQLite file.
+    ``cold_share``: share of the candidates that pass in the ``pytest`` form which are run once more in a new process; one that does
+    not pass there is FLAKY, and a sign that warm workers cannot be trusted with its task.
     """
 
     def __init__(
-        self, sandbox_name: str = "local", cache: bool = True, cache_path: Path | None = None, limits: Limits | None = None
+        self,
+        sandbox_name: str = "local",
+        cache: bool = True,
+        cache_path: Path | None = None,
+        limits: Limits | None = None,
+        cold_share: float = COLD_SHARE,
     ) -> None:
         self.sandbox = open_sandbox(sandbox_name)
         self.limits = limits or Limits()
+        self.cold_share = cold_share
         self._name = sandbox_name
         self._cache = VerdictCache(cache_path) if cache else None
         self._alone: dict[tuple[str, str], bool] = {}
@@ -55,9 +64,10 @@ class Verifier:
     ) -> Verdict:
         """Verdict on a whole state ``files`` of the task's workspace.
 
-        ``form`` picks the suite (default: ``calls`` where the task has it). ``repeats`` runs must agree, else FLAKY; a verdict
-        that is known from at least as many is not run again, unless it is to be ``fresh``. ``visible_only`` runs only the calls
-        that an agent may see. INFRA when the sandbox failed twice. Raises DataError when there is no such suite.
+        ``form`` picks the suite (default: ``calls`` where the task has it). ``repeats`` runs must agree, else FLAKY, in the
+        ``pytest`` form each in another order of the tests; a verdict that is known from at least as many is not run again, unless
+        it is to be ``fresh``. ``visible_only`` runs only the calls that an agent may see. INFRA when the sandbox failed twice.
+        Raises DataError when there is no such suite.
 
         ``fail_fast``, for callers that only ask whether all pass: in the ``pytest`` form the fail-to-pass tests are run first, and
         nothing after the first failure; what was not run counts as not passed and is told in ``parts``. It has no effect with
@@ -103,7 +113,7 @@ class Verifier:
         try:
             if not self._stands_alone(task, only):
                 return None
-            judgement, output = self._once(task, only, files, changed, "to_first_failure")
+            judgement, output = self._once(task, only, files, changed, How("to_first_failure"))
         except SandboxError:
             return None
         if judgement.outcome is Outcome.PASSED:
@@ -126,30 +136,40 @@ class Verifier:
         cpu_s = wall_s = 0.0
         parts: dict[str, float] = {}
         try:
-            for _ in range(repeats):
-                judgement, output = self._once(task, suite, files, changed, "visible" if visible_only else "all")
+            for number in range(repeats):  # other orders, so that tests which need each other are found out
+                how = How("visible") if visible_only else How(shuffle=number)
+                judgement, output = self._once(task, suite, files, changed, how)
                 runs.append(judgement)
                 cpu_s, wall_s = cpu_s + output.cpu_s, wall_s + output.wall_s
             first = runs[0]
-            shaky = [id_ for id_, result in first.tests.items() if any(run.tests[id_].outcome != result.outcome for run in runs)]
-            outcome, reason = first.outcome, first.reason
-            if shaky or any(run.outcome is not outcome for run in runs):
-                outcome, reason = Outcome.FLAKY, f"{repeats} runs disagree on {', '.join(shaky) or 'the outcome'}"[:1000]
-            elif outcome is Outcome.PASSED and suite.form == "pytest" and changed and task.reference:
-                canaries, sung = self._canaries(task, suite, files, changed)
-                if canaries:
-                    parts["canaries"] = float(canaries)
-                if sung:
-                    outcome = Outcome.TAMPERED
-                    reason = f"{len(sung)} of {canaries} tests pass even if they expect other values, such as {sung[0]}"[:1000]
+            outcome, reason, matrix = agreed(runs)
+            if outcome is Outcome.PASSED and suite.form == "pytest" and changed:
+                outcome, reason = self._doubted(task, suite, files, changed, parts)
         except SandboxError as error:
             return Verdict(outcome=Outcome.INFRA, form=suite.form, reason=str(error), repeats=repeats)
         parts["pass_rate"] = sum(result.outcome == "passed" for result in first.tests.values()) / max(1, len(first.tests))
         return Verdict(
-            outcome=outcome, form=suite.form, tests=first.tests, parts=parts, reason=reason, repeats=repeats,
+            outcome=outcome, form=suite.form, tests=first.tests, parts=parts, reason=reason, repeats=repeats, matrix=matrix,
             score=score(outcome, parts["pass_rate"]) if changed else 0.0,  # the empty patch earns nothing
             cpu_s=cpu_s / repeats, wall_s=wall_s / repeats, sandbox=self.sandbox.identity,
         )  # fmt: skip
+
+    def _doubted(
+        self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], parts: dict[str, float]
+    ) -> tuple[Outcome, str]:
+        """Outcome and reason of a candidate that passed in the process of its tests: canaries and, for some, a cold run."""
+        if task.reference:
+            canaries, sung = self._canaries(task, suite, files, changed)
+            if canaries:
+                parts["canaries"] = float(canaries)
+            if sung:
+                return Outcome.TAMPERED, f"{len(sung)} of {canaries} tests pass even if they expect other values, such as {sung[0]}"
+        if int(content_hash([task.id, ref(files)])[:8], 16) < self.cold_share * 2**32:
+            parts["cold"] = 1.0
+            cold, _ = self._once(task, suite, files, changed, How(fresh_process=True))
+            if cold.outcome is not Outcome.PASSED:
+                return Outcome.FLAKY, f"passed in a warm worker, {cold.outcome} in a new process: {cold.reason}"[:1000]
+        return Outcome.PASSED, ""
 
     def _stands_alone(self, task: Task, suite: Suite) -> bool:
         """Whether the reference passes this part of the tests without the others before them."""
@@ -162,14 +182,12 @@ class Verifier:
             self._alone[key] = judgement.outcome is Outcome.PASSED
         return self._alone[key]
 
-    def _once(
-        self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], part: Part = "all"
-    ) -> tuple[Judgement, Output]:
+    def _once(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], how: How = PLAIN) -> tuple[Judgement, Output]:
         """One run; a failure of the sandbox is tried once more, in the new worker that it then has."""
         try:
-            return run_suite(self.sandbox, task, suite, files, changed, self.limits, part)
+            return run_suite(self.sandbox, task, suite, files, changed, self.limits, how)
         except SandboxError:
-            return run_suite(self.sandbox, task, suite, files, changed, self.limits, part)
+            return run_suite(self.sandbox, task, suite, files, changed, self.limits, how)
 
     def _canaries(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...]) -> tuple[int, list[str]]:
         """How many tests fail on the reference once they expect other values, and those of them that pass on ``files``."""
@@ -194,6 +212,16 @@ class Verifier:
         reference = task.reference or {}
         judgement, _ = self._once(decoy, suite, reference, changed_paths(task, reference))
         return decoy, tuple(id_ for id_ in suite.expected if judgement.tests[id_].outcome == "failed")
+
+
+def agreed(runs: Sequence[Judgement]) -> tuple[Outcome, str, dict[str, tuple[str, ...]]]:
+    """Outcome and reason of runs of one candidate, and of each test on which they disagree its outcome in every run."""
+    first = runs[0]
+    outcomes: dict[str, tuple[str, ...]] = {id_: tuple(run.tests[id_].outcome for run in runs) for id_ in first.tests}
+    matrix = {id_: row for id_, row in outcomes.items() if len(set(row)) > 1}
+    if not matrix and all(run.outcome is first.outcome for run in runs):
+        return first.outcome, first.reason, {}
+    return Outcome.FLAKY, f"{len(runs)} runs disagree on {', '.join(matrix) or 'the outcome'}"[:1000], matrix
 
 
 def pick_suite(task: Task, form: str | None) -> Suite:

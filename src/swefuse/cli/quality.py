@@ -1,0 +1,138 @@
+"""``swefuse tasks strength`` and ``swefuse tasks flaky``: how far the tests of tasks can be trusted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from swefuse.cli import tasks
+from swefuse.cli.common import JsonOption, example, print_json, say
+from swefuse.cli.console import stage_progress
+from swefuse.errors import DataError, UserError, nearest
+from swefuse.records import Task
+
+if TYPE_CHECKING:
+    from swefuse.verify.strength import Strength
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A tasks.jsonl, or the folder that holds it.")]
+FormOption = Annotated[str | None, typer.Option("--form", help="calls or pytest; calls where the task has both.")]
+WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes that verify.")]
+CORES = os.cpu_count() or 1
+_STRENGTH = ("swefuse tasks strength runs/tasks 3f9c", "swefuse tasks strength runs/tasks --first 20 --most 60 --json")
+_FLAKY = ("swefuse tasks flaky runs/tasks --repeat 5", "swefuse tasks flaky tasks.jsonl --form pytest --out steady.jsonl")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add both commands to the group ``tasks``."""
+    app.command("strength", epilog=example(*_STRENGTH))(strength)
+    app.command("flaky", epilog=example(*_FLAKY))(flaky)
+
+
+def strength(
+    file: FileArgument,
+    task_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="Id of a task, or its beginning; without it, of many.")
+    ] = None,
+    first: Annotated[int, typer.Option("--first", min=1, help="Without an id: this many tasks from the beginning.")] = 20,
+    most: Annotated[int, typer.Option("--most", min=1, help="Mutants of one task.")] = 100,
+    seconds: Annotated[float | None, typer.Option("--seconds", min=0.1, help="Of one task: no more mutants after that.")] = None,
+    form: FormOption = None,
+    workers: WorkersOption = CORES,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how many small bugs in the reference solution the tests notice, and list those that slip through."""
+    from swefuse.scale import ProcessExecutor
+    from swefuse.verify import init_worker
+    from swefuse.verify.strength import strength as measure
+
+    known = _load(file, form)
+    chosen = [tasks.find(known, task_id)] if task_id is not None else known[:first]
+    found = []
+    with ProcessExecutor(workers, init_worker, ("local",)) as executor, stage_progress("strength", quiet=as_json) as progress:
+        for number, task in enumerate(chosen, 1):
+            found.append(measure(task, executor, most, seconds, form))
+            progress(number, len(chosen))
+    if as_json:
+        print_json([_strength_row(task, one) for task, one in zip(chosen, found, strict=True)])
+        return
+    for task, one in zip(chosen, found, strict=True):
+        share = "no mutant" if one.share is None else f"{one.killed} of {one.judged} mutants killed ({one.share:.0%})"
+        say(f"{task.id}  {task.provenance.function:24} {share}, {one.listed} in all")
+        for mutant in one.survivors if task_id is not None else ():
+            say(f"  survived: {mutant}")
+
+
+def _strength_row(task: Task, found: Strength) -> dict[str, Any]:
+    return {
+        "task": task.id, "share": found.share, "killed": found.killed, "judged": found.judged, "listed": found.listed,
+        "ungraded": found.ungraded,
+        "survivors": [
+            {"path": m.path, "function": m.function, **m.edit._asdict(), "kind": m.edit.kind.value} for m in found.survivors
+        ],
+    }  # fmt: skip
+
+
+def flaky(
+    file: FileArgument,
+    repeat: Annotated[int, typer.Option("--repeat", min=2, help="Runs of each reference solution, in other orders.")] = 5,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the tasks here, flaky tests left out, without those to be refused."),
+    ] = None,
+    form: FormOption = None,
+    workers: WorkersOption = CORES,
+    as_json: JsonOption = False,
+) -> None:
+    """Repeat every reference solution and name the tests that do not always say the same. 1 when there are any."""
+    from swefuse.scale import ProcessExecutor
+    from swefuse.tasks.store import save_tasks
+    from swefuse.verify import init_worker
+    from swefuse.verify.flaky import flakiness, without_flaky
+
+    known = _load(file, form)
+    with ProcessExecutor(workers, init_worker, ("local",)) as executor, stage_progress("flaky", quiet=as_json) as progress:
+        found = flakiness(known, executor, repeat, form, progress)
+    kept: list[Task] = []
+    rows: list[dict[str, Any]] = []
+    for task, one in zip(known, found, strict=True):
+        refused = ""
+        try:
+            kept.append(without_flaky(task, one, form))
+        except DataError as error:
+            refused = str(error)
+        if refused or one.matrix:
+            matrix = {id_: list(outcomes) for id_, outcomes in one.matrix.items()}
+            rows.append({"task": task.id, "runs": one.runs, "rate": one.rate, "matrix": matrix, "refused": refused})
+    if out is not None:
+        save_tasks(out, kept)
+    if as_json:
+        print_json({"tasks": len(known), "kept": len(kept), "flaky": rows})
+    else:
+        _show(rows, len(known), len(kept))
+    if rows:
+        raise typer.Exit(1)
+
+
+def _show(rows: list[dict[str, Any]], tasks_: int, kept: int) -> None:
+    for row in rows:
+        say(f"{row['task']}  {'refused: ' + row['refused'] if row['refused'] else 'flaky tests left out'}")
+        for id_, outcomes in row["matrix"].items():
+            say(f"  {id_}: {' '.join(outcomes)}")
+    steady = tasks_ - len(rows)
+    say(f"{tasks_} tasks, {steady} steady, {kept - steady} with flaky tests left out, {tasks_ - kept} refused")
+
+
+def _load(file: Path, form: str | None) -> list[Task]:
+    """The tasks of a file, all of which have tests of that form."""
+    from swefuse.tasks.store import load_tasks
+
+    known = load_tasks(file / "tasks.jsonl" if file.is_dir() else file)
+    if not known:
+        raise DataError(f"{file} holds no task")
+    if form is not None and any(task.suite(form) is None for task in known):
+        forms = sorted(set.intersection(*({suite.form for suite in task.suites} for task in known)))
+        raise UserError(f"--form {form}: not every task has such tests{nearest(form, forms)}")
+    return known

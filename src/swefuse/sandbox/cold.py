@@ -1,0 +1,85 @@
+"""Inside a wall that another program built: one job, in a new interpreter, then the end. Standard library only.
+
+``python cold.py PACKAGE_ROOT SITE_FOLDERS BOX FD`` with the job as JSON on standard input; records go to descriptor FD. It lays out
+the files, gives up what it can still give up and runs the candidate in this process.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import marshal
+import os
+import resource
+import sys
+from typing import Any
+
+RESERVED = 4  # as in the warm worker: address space that a process of the pytest form may have
+
+
+def main() -> None:
+    """Run the job. Problems that are ours are written as plain text before the mark ``+``."""
+    package, site, box, records = sys.argv[1:]
+    os.dup2(int(records), 3)
+    os.closerange(4, 1024)
+    os.environ.pop("PWD", None)  # bubblewrap's own
+    sys.path.insert(0, package)
+    from swefuse.sandbox import candidate, jail, recorder, seccomp
+
+    try:
+        job = json.load(sys.stdin)
+        packed = [(id_, marshal.dumps(ast.literal_eval(arguments))) for id_, arguments in job["calls"]]
+        lay_out(job, f"{box}/repo")
+        os.chdir(f"{box}/repo")
+        jail.prctl(38, 1)  # PR_SET_NO_NEW_PRIVS
+        seccomp.install(jail.LIBC)
+        limit(job)
+    except (OSError, ValueError, SyntaxError) as error:
+        os.write(3, f"{type(error).__name__}: {error}".encode())
+        os._exit(1)
+    recorder.seed()
+    os.write(3, b"+")
+    emit = candidate.emitter(3)
+    sys.path[:] = [*sys.path[2:], *site.split(os.pathsep)]
+    if job["kind"] == "calls":
+        candidate.run_calls(job, packed, emit)
+    elif candidate.parse_all(candidate.MemoryFinder({}), job["files"], job["parse"], emit):
+        os.write(3, b"=")
+        import pytest  # noqa: F401
+
+        jail.prctl(4, 1)  # PR_SET_DUMPABLE: the tests may look into their own /proc
+        os.write(3, b"+")
+        recorder.run({name: job[name] for name in ("nonce", "tests", "fail_fast", "shuffle")}, f"{box}/repo")
+    os._exit(0)
+
+
+def lay_out(job: dict[str, Any], root: str) -> None:
+    """Write every file but the protected ones, which lie there already, and which nobody here can change."""
+    for path in job["files"]:
+        if path.startswith("/") or path != os.path.normpath(path) or path.split("/")[0] == "..":
+            raise ValueError(f"path {path!r} leaves the work tree")
+    if job["kind"] == "calls":
+        return
+    for path, text in job["files"].items():
+        if path not in job["protected"]:
+            os.makedirs(os.path.dirname(f"{root}/{path}"), exist_ok=True)
+            with open(f"{root}/{path}", "x", encoding="utf-8", errors="surrogateescape", newline="") as file:
+                file.write(text)
+
+
+def limit(job: dict[str, Any]) -> None:
+    """Resource limits, for good."""
+    whole = job["kind"] == "pytest"
+    for kind, value in (
+        (resource.RLIMIT_CPU, int(job["cpu_s"]) + 3),  # whole seconds: only the second line of defence
+        (resource.RLIMIT_AS, (job["memory_mb"] << 20) * (RESERVED if whole else 1)),
+        (resource.RLIMIT_FSIZE, job["size_mb"] << 20),
+        (resource.RLIMIT_NOFILE, 256),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NPROC, (64 if whole else 1) + job["own_processes"]),
+    ):
+        resource.setrlimit(kind, (value, value))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Nothing gets out, uses the machine up or stays behind; as root and as a plain user."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import escapes
+import plain_user
+import pytest
+
+from swefuse.sandbox import open_sandbox
+from swefuse.sandbox.local import LocalSandbox
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[LocalSandbox]:
+    with LocalSandbox() as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", escapes.ESCAPES)
+def test_no_way_out(sandbox: LocalSandbox, name: str) -> None:
+    assert escapes.attempt(sandbox, name) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", escapes.DRAINS)
+def test_nothing_is_used_up(sandbox: LocalSandbox, name: str) -> None:
+    assert escapes.attempt(sandbox, name) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("setpriv"), reason="needs root")
+def test_a_plain_user_is_held_by_the_same_walls() -> None:
+    command = plain_user.as_user([sys.executable, str(HERE / "escapes.py")])
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert json.loads(done.stdout.splitlines()[-1] if done.stdout else "null") == {}, done.stderr[-2000:]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_bubblewrap_holds_too() -> None:
+    with open_sandbox("bwrap") as sandbox:
+        found = {name: escapes.attempt(sandbox, name) for name in escapes.CASES}
+    assert {name: problem for name, problem in found.items() if problem} == {}
+
+
+class Weak(LocalSandbox):
+    """Resource limits and nothing else, whatever the machine could do."""
+
+    def _launch(self, kind: str, isolate: bool) -> Any:
+        self.level = "weak"
+        return super()._launch(kind, isolate=False)
+
+
+@pytest.mark.parametrize("name", ["loopback, abstract and packet sockets", "reads of secrets", "writes outside", "system calls"])
+def test_the_corpus_finds_fault_with_weak_walls(name: str) -> None:
+    with Weak() as weak:
+        assert escapes.attempt(weak, name) != "", "what finds nothing here could not fail"

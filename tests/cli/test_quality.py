@@ -1,0 +1,48 @@
+"""How far tests can be trusted, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from swefuse.cli.main import main
+from swefuse.records import Suite, Task
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_strength_names_what_slips_through_and_what_is_missing(task: Task, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "none.jsonl").write_text(task.model_dump_json() + "\n", encoding="utf-8")
+    assert main(["tasks", "strength", str(tmp_path / "none.jsonl")]) == 2
+    assert "has no reference solution" in capsys.readouterr().err
+    right = task.files["solution.py"].replace("x - x", "x + x")
+    solved = task.model_copy(update={"reference": {**task.files, "solution.py": right}})
+    (tmp_path / "tasks.jsonl").write_text(solved.model_dump_json() + "\n", encoding="utf-8")
+    assert main(["tasks", "strength", str(tmp_path), task.id, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["task"] == task.id and found["killed"] + len(found["survivors"]) == found["judged"] == found["listed"] > 1
+    assert main(["tasks", "strength", str(tmp_path), task.id]) == 0
+    page = capsys.readouterr().out
+    assert f"{found['killed']} of {found['judged']} mutants killed" in page
+    assert page.count("survived: solution.py:3 double:") == len(found["survivors"])
+    assert main(["tasks", "strength", str(tmp_path), "--form", "pytest"]) == 2
+    assert "--form pytest: not every task has such tests; valid: calls" in capsys.readouterr().err
+
+
+def test_flaky_tests_are_named_and_left_out(task: Task, tmp_path: Path, capsys: Capture) -> None:
+    tests = "SEEN = []\ndef test_a():\n    pass\ndef test_b():\n    assert not SEEN\ndef test_c():\n    SEEN.append(1)\n"
+    ids = tuple(f"test_x.py::test_{name}" for name in "abc")
+    files = {**task.files, "test_x.py": tests}
+    suites = (Suite(form="pytest", files=("test_x.py",), fail_to_pass=ids[:1], pass_to_pass=ids[1:]),)
+    id_ = Task.make_id(task.kind, files, suites)
+    shaky = task.model_copy(update={"id": id_, "files": files, "suites": suites, "reference": files})
+    (tmp_path / "tasks.jsonl").write_text(shaky.model_dump_json() + "\n", encoding="utf-8")
+    arguments = ["tasks", "flaky", str(tmp_path), "--repeat", "6", "--workers", "1"]
+    assert main([*arguments, "--out", str(tmp_path / "steady.jsonl")]) == 1
+    page = capsys.readouterr().out
+    assert f"{shaky.id}  flaky tests left out" in page and "test_x.py::test_b: passed" in page
+    assert "1 tasks, 0 steady, 1 with flaky tests left out, 0 refused" in page
+    assert main(["tasks", "flaky", str(tmp_path / "steady.jsonl"), "--repeat", "6", "--workers", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"tasks": 1, "kept": 1, "flaky": []}
