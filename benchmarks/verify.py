@@ -34,6 +34,7 @@ from swefuse.tasks import build
 from swefuse.tasks.store import load_tasks
 from swefuse.verify import Candidate, Verifier, init_worker, verify_many
 from swefuse.verify.strength import mutants
+from swefuse.verify.tests import Limits
 
 ATTACKS = Path(__file__).resolve().parents[1] / "tests" / "attacks"
 sys.path.insert(0, str(ATTACKS))
@@ -72,8 +73,8 @@ def cold(task: Task, count: int) -> tuple[float, float]:
 class Warm:
     """Slots that stay open between rounds."""
 
-    def __init__(self) -> None:
-        self.executor = ProcessExecutor(SLOTS, init_worker, ("local", False))
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.executor = ProcessExecutor(SLOTS, init_worker, ("local", False, None, limits))
         self.number = 0
 
     def __call__(self, task: Task, count: int) -> tuple[float, float]:
@@ -277,7 +278,7 @@ def agreement() -> dict[str, float]:
     fake = forgeries.task()
     pairs += [(fake, forgeries.state(fake, changes)) for changes in forgeries.FORGERIES.values()]
     pairs += [(fake, {**fake.files, "m.py": f"{forgeries.RIGHT}# {n}\n"}) for n in range(2000 - len(pairs))]
-    warm = Warm()
+    warm = Warm(Limits(pytest_cpu_s=1.0))  # mutants that hang would cost minutes
     found = [
         list(verify_many([Candidate(task, files, form) for task, files in pairs], warm.executor)) for form in ("calls", "pytest")
     ]

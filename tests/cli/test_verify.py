@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,8 @@ def test_a_patch_from_a_pipe_with_other_line_ends_is_noted(folder: Path, task: T
         (["--id", "zzz"], "--id zzz: none of the 1 tasks"),
         (["--form", "pytest"], "--form pytest: the task has no such tests; valid: calls"),
         (["--task", "none.jsonl"], "none.jsonl: cannot be read"),
+        (["--sandbox", "bwarp"], "there is no sandbox 'bwarp'; did you mean 'bwrap'?"),
+        (["--sandbox", "bwrap", "--allow-weak-sandbox"], "--allow-weak-sandbox has no effect with --sandbox bwrap"),
     ],
 )
 def test_bad_input_is_one_line(folder: Path, capsys: Capture, change: list[str], message: str) -> None:
@@ -84,3 +87,11 @@ def test_fail_fast_and_repeats_exclude_each_other(capsys: Capture, tmp_path: Pat
     (tmp_path / "task.json").write_text("")
     code = main(["verify", "--task", str(tmp_path / "task.json"), "--patch", "-", "--fail-fast", "--repeat", "2"])
     assert code == 2 and "no effect with --repeat" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_another_sandbox_gives_the_same_verdict_and_is_named_in_it(folder: Path, capsys: Capture) -> None:
+    arguments = ["verify", "--task", str(folder), "--patch", str(folder / "right"), "--json"]
+    assert main([*arguments, "--sandbox", "bwrap"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["verdict"]["outcome"] == "PASSED" and found["verdict"]["sandbox"].startswith("bwrap-cold-python")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from swefuse.records import Task, Verdict
 
 _SHOWN = 5  # failing tests of a patch
+
+
+class Measured(StrEnum):
+    """Parts of the score beside the tests."""
+
+    COST = "cost"
+    STYLE = "style"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,6 +46,9 @@ def verify(
         bool, typer.Option("--fail-fast", help="Fail-to-pass tests first, and no test after the first failure (pytest form).")
     ] = False,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that verify.")] = os.cpu_count() or 1,
+    measure: Annotated[
+        list[Measured] | None, typer.Option("--measure", help="Let it count in the score of patches that pass; may be given again.")
+    ] = None,
     sandbox: Annotated[str, typer.Option("--sandbox", help="local, bwrap (cold), or package.module:Class of yours.")] = "local",
     allow_weak: Annotated[
         bool, typer.Option("--allow-weak-sandbox", help="Where isolation is impossible, go on without it. Only for code you trust.")
@@ -54,12 +65,15 @@ def verify(
     chosen = _task(task, task_id)
     if form is not None and chosen.suite(form) is None:
         raise UserError(f"--form {form}: the task has no such tests{nearest(form, {suite.form for suite in chosen.suites})}")
+    wanted = tuple(dict.fromkeys(one.value for one in measure or ()))
     items = [Patched(chosen, _read(name), form, repeat, fail_fast=fail_fast) for name in patch]
     found: list[Verdict] = []
     if allow_weak and sandbox != "local":
         raise UserError(f"--allow-weak-sandbox has no effect with --sandbox {sandbox}, which is what it is; leave one of them out")
     open_sandbox(sandbox).close()  # a wrong name, or a program that is missing, is said here and once
-    pool = ProcessExecutor(min(workers, len(items)), init_worker, ("local-weak" if allow_weak else sandbox,))
+    pool = ProcessExecutor(
+        min(workers, len(items)), init_worker, ("local-weak" if allow_weak else sandbox, True, None, None, wanted)
+    )
     with pool as executor, stage_progress("verify", quiet=as_json or len(items) == 1) as progress:
         for verdict in verify_many(items, executor):
             found.append(verdict)

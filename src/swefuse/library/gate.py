@@ -13,8 +13,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from swefuse.code import lint
 from swefuse.errors import ConfigError, nearest
-from swefuse.library import lint
 from swefuse.library.coherence import coherence
 from swefuse.records import Decision, Outcome, Task, Trajectory, Verdict
 

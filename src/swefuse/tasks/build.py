@@ -34,8 +34,8 @@ class TasksConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     train_tasks: int = Field(4800, ge=1, description="tasks to train on")
-    heldout_tasks: int = Field(120, ge=1, description="tasks of each of the splits recombined and unseen")
-    real_tasks: int = Field(300, ge=1, description="tasks of the split real, whose functions and tests nobody here wrote")
+    heldout_tasks: int = Field(100, ge=1, description="tasks of each of the splits recombined and unseen")
+    real_tasks: int = Field(250, ge=1, description="tasks of the split real, whose functions and tests nobody here wrote")
     composed_functions: int = Field(900, ge=1, le=4000, description="composed functions, held-out ones included")
     unseen_functions: int = Field(80, ge=1, description="corpus functions that are held out")
     recombined_functions: int = Field(60, ge=1, description="composed functions that are held out")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,8 +16,9 @@ from swefuse.scale.executor import Executor
 from swefuse.verify.cache import VerdictCache
 from swefuse.verify.canary import perturbed
 from swefuse.verify.judge import MISSING, Judgement
+from swefuse.verify.measure import Measure, lines_run, new_findings
 from swefuse.verify.patch import apply_patch
-from swefuse.verify.score import score
+from swefuse.verify.score import score, speed, style
 from swefuse.verify.screen import changed_paths, screen
 from swefuse.verify.tests import PLAIN, How, Limits, run_suite
 from swefuse.workspace import Files, ref
@@ -33,7 +34,9 @@ class Verifier:
 
     ``sandbox_name``: see ``open_sandbox``. ``cache``: keep verdicts in memory; with ``cache_path`` also in that SQLite file.
     ``cold_share``: share of the candidates that pass in the ``pytest`` form which are run once more in a new process; one that does
-    not pass there is FLAKY, and a sign that warm workers cannot be trusted with its task.
+    not pass there is FLAKY, and a sign that warm workers cannot be trusted with its task. ``measure``: parts of the score beside
+    the tests, for candidates that pass: ``cost`` (lines that run, against the reference; ``calls`` form), ``style`` (new lint
+    findings).
     """
 
     def __init__(
@@ -43,10 +46,12 @@ class Verifier:
         cache_path: Path | None = None,
         limits: Limits | None = None,
         cold_share: float = COLD_SHARE,
+        measure: Collection[Measure] = (),
     ) -> None:
         self.sandbox = open_sandbox(sandbox_name)
         self.limits = limits or Limits()
-        self.cold_share = cold_share
+        self.cold_share, self.measure = cold_share, frozenset(measure)
+        self._costs: dict[tuple[str, str], int | None] = {}
         self._name = sandbox_name
         self._cache = VerdictCache(cache_path) if cache else None
         self._alone: dict[tuple[str, str], bool] = {}
@@ -77,7 +82,7 @@ class Verifier:
         changed = changed_paths(task, files)
         key = ""
         if self._cache is not None:
-            settings = [VERSION, self._name, self.limits.of(suite.form), visible_only, suite_digest(suite)]
+            settings = [VERSION, self._name, self.limits.of(suite.form), visible_only, suite_digest(suite), sorted(self.measure)]
             key = content_hash([*settings, ref(task.files), ref(files), task.protected, task.editable])
             for name in () if fresh else (key, f"{key}-fast")[: 1 + fail_fast]:
                 known = self._cache.get(name)
@@ -148,11 +153,30 @@ class Verifier:
         except SandboxError as error:
             return Verdict(outcome=Outcome.INFRA, form=suite.form, reason=str(error), repeats=repeats)
         parts["pass_rate"] = sum(result.outcome == "passed" for result in first.tests.values()) / max(1, len(first.tests))
+        if outcome is Outcome.PASSED and changed and not visible_only:
+            self._measured(task, suite, files, changed, parts)
+        total = score(outcome, parts["pass_rate"], parts.get("speed"), parts.get("style"))
         return Verdict(
             outcome=outcome, form=suite.form, tests=first.tests, parts=parts, reason=reason, repeats=repeats, matrix=matrix,
-            score=score(outcome, parts["pass_rate"]) if changed else 0.0,  # the empty patch earns nothing
+            score=total if changed else 0.0,  # the empty patch earns nothing
             cpu_s=cpu_s / repeats, wall_s=wall_s / repeats, sandbox=self.sandbox.identity,
         )  # fmt: skip
+
+    def _measured(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], parts: dict[str, float]) -> None:
+        """Enter what is to be measured, as far as it can be."""
+        if "style" in self.measure and (findings := new_findings(task, files, changed)) is not None:
+            parts["findings"], parts["style"] = float(findings), style(findings)
+        if "cost" not in self.measure or not task.reference:
+            return
+        key = (task.id, suite_digest(suite))
+        try:
+            if key not in self._costs:
+                self._costs[key] = lines_run(self.sandbox, task, suite, task.reference, self.limits)
+            cost, reference = lines_run(self.sandbox, task, suite, files, self.limits), self._costs[key]
+        except SandboxError:
+            return
+        if cost and reference:
+            parts["cost"], parts["reference_cost"], parts["speed"] = float(cost), float(reference), speed(cost, reference)
 
     def _doubted(
         self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], parts: dict[str, float]
@@ -270,13 +294,17 @@ _verifier: Verifier | None = None
 
 
 def init_worker(
-    sandbox_name: str = "local", cache: bool = True, cache_path: Path | None = None, limits: Limits | None = None
+    sandbox_name: str = "local",
+    cache: bool = True,
+    cache_path: Path | None = None,
+    limits: Limits | None = None,
+    measure: Collection[Measure] = (),
 ) -> Verifier:
     """Give this process its verifier; use it as an executor's initializer. The arguments are those of ``Verifier``."""
     global _verifier
     if _verifier is not None:
         _verifier.close()
-    _verifier = Verifier(sandbox_name, cache, cache_path, limits)
+    _verifier = Verifier(sandbox_name, cache, cache_path, limits, measure=measure)
     atexit.register(_verifier.close)
     return _verifier
 

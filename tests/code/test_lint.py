@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from swefuse.code.lint import lint
 from swefuse.errors import InfraError
-from swefuse.library.lint import lint
 
 
 def test_findings_carry_no_line_numbers_and_come_in_the_order_of_the_files() -> None:
@@ -43,7 +43,7 @@ def test_the_users_settings_and_folder_do_not_matter(tmp_path: Path) -> None:
     (tmp_path / "ruff.py").write_text("raise SystemExit('imported from the current folder')")
     (tmp_path / "ruff").mkdir()
     (tmp_path / "ruff" / "ruff.toml").write_text('[lint.per-file-ignores]\n"*" = ["F401"]\n')
-    code = "from swefuse.library.lint import lint; raise SystemExit(lint([('a.py', 'import os')])[0].total())"
+    code = "from swefuse.code.lint import lint; raise SystemExit(lint([('a.py', 'import os')])[0].total())"
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "RUFF_OUTPUT_FILE": str(tmp_path / "elsewhere.json")}
     done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, env=environment, check=False, capture_output=True)
     assert (done.returncode, done.stderr) == (1, b"")  # one finding
