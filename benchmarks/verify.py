@@ -7,12 +7,11 @@ median of the ratios of the rounds, because the speed of a shared machine drifts
 from __future__ import annotations
 
 import argparse
-import ast
 import json
-import marshal
 import os
 import random
 import resource
+import socket
 import statistics
 import subprocess
 import sys
@@ -25,10 +24,11 @@ from pathlib import Path
 
 import repos
 
+import swefuse
 from swefuse.records import Outcome, Task
-from swefuse.sandbox import candidate
+from swefuse.sandbox import wire
 from swefuse.sandbox.base import Job
-from swefuse.sandbox.local import LocalSandbox
+from swefuse.sandbox.local import LocalSandbox, message
 from swefuse.scale import ProcessExecutor
 from swefuse.tasks import build
 from swefuse.tasks.store import load_tasks
@@ -120,40 +120,55 @@ def failfast() -> dict[str, float]:
 
 
 def isolation() -> dict[str, float]:
-    """Milliseconds that a job in the sandbox takes longer than the same work in a bare fork of a process as warm, taking turns."""
-    task, job = repos.calls(), None
+    """Milliseconds that a job in the sandbox takes longer than the same work in a bare fork of a process as small, taking turns."""
+    task = repos.calls()
     (suite,) = task.suites
     calls = tuple((call.id, call.args) for call in suite.calls)
     walls: dict[str, list[float]] = {"fork": [], "sandbox": []}
-    with LocalSandbox() as sandbox:
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-P", "-s", "-S", "-c", BARE, str(Path(swefuse.__file__).parents[1]), str(theirs.fileno())]
+    with ours, theirs, LocalSandbox() as sandbox, subprocess.Popen(command, pass_fds=[theirs.fileno()]) as process:
+
+        def bare(job: Job) -> None:
+            wire.send(ours, message(job))
+            reply = wire.receive(ours)
+            assert reply is not None and reply["records"].endswith('{"end": 10}\n'), reply
+
         for number in range(600):
             job = Job("calls", state(task, number), ("m.py",), suite.entry, calls)
             for name, run in (("fork", bare), ("sandbox", sandbox.run)):
                 started = time.perf_counter()
                 run(job)
                 walls[name].append(time.perf_counter() - started)
+        process.terminate()
     return {"isolation_ms": 1000 * (statistics.median(walls["sandbox"][100:]) - statistics.median(walls["fork"][100:]))}
 
 
-def bare(job: Job) -> bytes:
-    """The records of a ``calls`` job, from a child without limits or walls."""
-    packed = [(id_, marshal.dumps(ast.literal_eval(arguments))) for id_, arguments in job.calls]
+# a worker without limits and walls: reads a job, forks, hands back what the child wrote
+BARE = """
+import ast, gc, importlib, marshal, os, socket, sys
+sys.path.insert(0, sys.argv[1])
+from swefuse.sandbox import candidate, wire, worker
+for name in worker._WARM:
+    importlib.import_module(name)
+channel = socket.socket(fileno=int(sys.argv[2]))
+gc.collect()
+gc.freeze()
+while (job := wire.receive(channel)) is not None:
+    packed = [(id_, marshal.dumps(ast.literal_eval(arguments))) for id_, arguments in job["calls"]]
     ours, theirs = os.pipe()
     pid = os.fork()
     if not pid:
-        try:
-            given = {"files": dict(job.files), "parse": job.parse, "entry": job.entry}
-            candidate.run_calls(given, packed, candidate.emitter(theirs))
-        finally:
-            os._exit(0)
+        candidate.run_calls(job, packed, candidate.emitter(theirs))
+        os._exit(0)
     os.close(theirs)
     records = b""
     while part := os.read(ours, 1 << 16):
         records += part
     os.close(ours)
     os.waitpid(pid, 0)
-    assert records.endswith(b'{"end": 10}\n'), records
-    return records
+    wire.send(channel, {"records": records.decode()})
+"""
 
 
 def fakes() -> dict[str, float]:
@@ -247,6 +262,16 @@ def real(folder: Path) -> dict[str, float]:
     return {"real_mismatches": different}
 
 
+def user() -> dict[str, float]:
+    """For root: ``small`` as a plain user, whose walls stand on a user namespace."""
+    if os.geteuid() != 0:
+        return {}
+    command = plain_user.as_user([sys.executable, __file__, "--json", "--only", "warm_user_x"])
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
 def small() -> dict[str, float]:
     """A repository of the standard library alone with 35 tests."""
     speed, cpu = ratios(repos.small(), 6, 8, 24)
@@ -308,11 +333,12 @@ def cache() -> dict[str, float]:
 
 
 PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
-    "small": small, "heavy": heavy, "failfast": failfast, "calls": calls, "cache": cache, "isolation": isolation,
+    "small": small, "user": user, "heavy": heavy, "failfast": failfast, "calls": calls, "cache": cache, "isolation": isolation,
     "attacks": attacks, "fakes": fakes, "soak": soak, "agreement": agreement,
 }  # fmt: skip
 NAMES = {
-    "small": ("warm_root_x", "warm_root_cpu_x", "warm_user_x", "warm_user_cpu_x"), "heavy": ("heavy_x", "heavy_cpu_x"),
+    "small": ("warm_root_x", "warm_root_cpu_x") if os.geteuid() == 0 else ("warm_user_x", "warm_user_cpu_x"),
+    "user": ("warm_user_x", "warm_user_cpu_x"), "heavy": ("heavy_x", "heavy_cpu_x"),
     "calls": ("calls_per_s",), "cache": ("cache_hits_per_s",), "failfast": ("failfast_cpu_x",), "isolation": ("isolation_ms",),
     "attacks": ("escapes",), "fakes": ("forgeries", "forgeries_in_process_missed"),
     "soak": ("soak_wrong", "soak_leaks", "soak_growth_mb"), "agreement": ("disagreements", "candidates_in_both_forms"),

@@ -7,10 +7,13 @@ ids to run (or files to run whole), whether the first failure ends the run, and 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import sys
+import types
+from pathlib import Path
 from typing import Any, NoReturn
 
 
@@ -57,7 +60,11 @@ def seed() -> None:
         sys.modules["numpy.random"].seed(0)
 
 
-FIXED = ("-q", "-s", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "-c", os.devnull, "--continue-on-collection-errors")
+# --tb=native: pytest's own tracebacks cost a failing test more than its collection and its run together
+FIXED = (
+    "-q", "-s", "--tb=native", "--continue-on-collection-errors", "-p", "no:cacheprovider", "-p", "no:unraisableexception",
+    "-c", os.devnull,
+)  # fmt: skip
 
 
 def prepare(root: str) -> Any:
@@ -66,7 +73,58 @@ def prepare(root: str) -> Any:
     import _pytest.config
 
     make = getattr(_pytest.config, "_prepareconfig", None)
-    return make and make([*FIXED, f"--rootdir={root}", f"--confcutdir={root}"])
+    prepared = make and make([*FIXED, f"--rootdir={root}", f"--confcutdir={root}"])
+    if prepared is not None:
+        _know_fixtures(prepared)
+    return prepared
+
+
+def _know_fixtures(prepared: Any) -> None:
+    """Show pytest the fixtures of its own plugins only: looking through all that the modules hold is a third of a small run."""
+    import _pytest.fixtures as own
+
+    definition, search = getattr(own, "FixtureFunctionDefinition", None), own.FixtureManager.parsefactories
+    if definition is None:
+        return
+    light: dict[int, types.ModuleType] = {}
+    for plugin in prepared.pluginmanager.get_plugins():
+        if isinstance(plugin, types.ModuleType):
+            light[id(plugin)] = types.ModuleType(plugin.__name__)
+            vars(light[id(plugin)]).update({name: value for name, value in vars(plugin).items() if type(value) is definition})
+
+    def known(*given: Any, **named: Any) -> None:  # where the plugin stands among the arguments differs between versions
+        search(
+            *(light.get(id(value), value) for value in given), **{key: light.get(id(value), value) for key, value in named.items()}
+        )
+
+    setattr(own.FixtureManager, "parsefactories", known)  # noqa: B010 - mypy refuses a plain assignment
+
+
+MOST_REWRITTEN = 256
+_rewritten: dict[tuple[str, bytes], Any] = {}
+
+
+def rewrite(prepared: Any, path: str) -> None:
+    """Have pytest compile a test file ahead, in the worker: all candidates of a task have it, and it costs as much as many
+    tests. For the task's own files only. Where this pytest has no such function, nothing is gained and nothing lost."""
+    import _pytest.assertion.rewrite as own
+
+    compile_test = getattr(own, "_rewrite_test", None)
+    file = Path(path)
+    key = (path, file.read_bytes())
+    if compile_test is None or key in _rewritten:
+        return
+    if not hasattr(compile_test, "ahead"):
+
+        def known(fn: Path, config: Any) -> Any:
+            return _rewritten.get((str(fn), fn.read_bytes())) or compile_test(fn, config)
+
+        known.ahead = True  # type: ignore[attr-defined]
+        own._rewrite_test = known
+    if len(_rewritten) >= MOST_REWRITTEN:
+        _rewritten.pop(next(iter(_rewritten)))
+    with contextlib.suppress(Exception):  # a test file that does not parse is reported by the run
+        _rewritten[key] = compile_test(file, prepared)
 
 
 def run(wanted: dict[str, Any], root: str, prepared: Any = None) -> NoReturn:

@@ -153,6 +153,9 @@ def run(job: Mapping[str, Any], slot: Slot) -> dict[str, Any]:
         if pytest:
             cold = _stage(job, slot) or ("a new process was asked for" if job["fresh_process"] else "")
             _lay_out(job, slot)
+            for path in job["protected"] if slot.prepared and not cold else ():
+                if path.endswith(".py"):
+                    recorder.rewrite(slot.prepared, f"{slot.box}/repo/{path}")
     except (ValueError, SyntaxError, OSError) as error:
         _fresh(slot)
         return {"refused": f"{type(error).__name__}: {error}"[:500]}

@@ -26,7 +26,7 @@ from swefuse.workspace import Files, ref
 NOT_RUN = TestResult(outcome="missing", detail="not run: an earlier test failed")
 COLD_SHARE = 0.02
 MOST_DECOYS = 256  # tasks whose canaries are remembered
-VERSION = 3  # part of every cache key: raise it whenever the same candidate may get another verdict
+VERSION = 4  # part of every cache key: raise it whenever the same candidate may get another verdict
 
 
 class Verifier:
