@@ -27,7 +27,7 @@ from swefuse.sandbox import jail
 from swefuse.sandbox.base import Job, Limit, Output
 from swefuse.sandbox.local import ENVIRONMENT, message, surroundings
 
-RECORD_CAP, TEXT_CAP = 4 << 20, 1 << 20
+RECORD_CAP, TEXT_CAP = 16 << 20, 1 << 20
 REMEDY = "install bubblewrap (Debian and Ubuntu: apt install bubblewrap), or use the sandbox 'local'"
 _MARKS = (b"+", b"+=+")
 _TICK, _PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")

@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 
 from swefuse.sandbox import candidate, jail, recorder, wire
 
-RECORD_CAP = 4 << 20
+RECORD_CAP = 16 << 20  # ten thousand tests report some five megabytes
 TEXT_CAP = 1 << 20
 RESERVED = 4  # address space that a process of the pytest form may have, as a multiple of the memory that all may use
 _FOLDERS = (".", "tmp", "repo")
