@@ -135,7 +135,9 @@ class BwrapSandbox:
             made += [*sized, f"{folder}/{name}"]
         for name, fd in files.items():
             made += ["--perms", "0444", "--ro-bind-data", str(fd), f"{folder}/{name}"]
-        made += ["--symlink", home, "/tmp", "--remount-ro", "/", "--clearenv", "--chdir", folder]  # noqa: S108 - inside
+        if not any(path.startswith("/tmp/") for path in roots):  # noqa: S108 - else an interpreter lives there
+            made += ["--symlink", home, "/tmp"]  # noqa: S108 - inside
+        made += ["--remount-ro", "/", "--clearenv", "--chdir", folder]
         for name, value in {**ENVIRONMENT, "HOME": home, "TMPDIR": home}.items():
             made += ["--setenv", name, value]
         return made
