@@ -25,7 +25,7 @@ from swefuse.workspace import Files, ref
 
 NOT_RUN = TestResult(outcome="missing", detail="not run: an earlier test failed")
 COLD_SHARE = 0.02
-MOST_DECOYS = 256  # tasks whose canaries are remembered
+MOST_DECOYS = 256  # tasks whose canaries, and whose reference's results, are remembered
 VERSION = 4  # part of every cache key: raise it whenever the same candidate may get another verdict
 
 
@@ -171,6 +171,8 @@ class Verifier:
         key = (task.id, suite_digest(suite))
         try:
             if key not in self._costs:
+                if len(self._costs) >= MOST_DECOYS:
+                    self._costs.clear()
                 self._costs[key] = lines_run(self.sandbox, task, suite, task.reference, self.limits)
             cost, reference = lines_run(self.sandbox, task, suite, files, self.limits), self._costs[key]
         except SandboxError:
@@ -187,7 +189,10 @@ class Verifier:
             if canaries:
                 parts["canaries"] = float(canaries)
             if sung:
-                return Outcome.TAMPERED, f"{len(sung)} of {canaries} tests pass even if they expect other values, such as {sung[0]}"
+                return (
+                    Outcome.TAMPERED,
+                    f"{len(sung)} of {canaries} tests pass even if they expect other values, such as {sung[0][:300]}",
+                )
         if int(content_hash([task.id, ref(files)])[:8], 16) < self.cold_share * 2**32:
             parts["cold"] = 1.0
             cold, _ = self._once(task, suite, files, changed, How(fresh_process=True))
@@ -300,7 +305,7 @@ def init_worker(
     limits: Limits | None = None,
     measure: Collection[Measure] = (),
 ) -> Verifier:
-    """Give this process its verifier; use it as an executor's initializer. The arguments are those of ``Verifier``."""
+    """Give this process its verifier; use it as an executor's initializer. Arguments: see ``Verifier``."""
     global _verifier
     if _verifier is not None:
         _verifier.close()
