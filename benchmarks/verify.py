@@ -37,9 +37,10 @@ from swefuse.verify.strength import mutants
 from swefuse.verify.tests import Limits
 
 ATTACKS = Path(__file__).resolve().parents[1] / "tests" / "attacks"
-sys.path.insert(0, str(ATTACKS))
+sys.path[:0] = [str(ATTACKS), str(ATTACKS.parent)]
 import escapes  # noqa: E402 - the corpus ships with the tests
 import forgeries  # noqa: E402
+
 import plain_user  # noqa: E402
 
 SLOTS = os.cpu_count() or 1

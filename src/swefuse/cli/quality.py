@@ -44,6 +44,7 @@ def strength(
     as_json: JsonOption = False,
 ) -> None:
     """Measure how many small bugs in the reference solution the tests notice, and list those that slip through."""
+    from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
     from swefuse.verify import init_worker
     from swefuse.verify.strength import strength as measure
@@ -51,7 +52,7 @@ def strength(
     known = _load(file, form)
     chosen = [tasks.find(known, task_id)] if task_id is not None else known[:first]
     found = []
-    with ProcessExecutor(workers, init_worker, ("local",)) as executor, stage_progress("strength", quiet=as_json) as progress:
+    with ProcessExecutor(workers, init_worker, (resolve(AUTO),)) as executor, stage_progress("strength", quiet=as_json) as progress:
         for number, task in enumerate(chosen, 1):
             found.append(measure(task, executor, most, seconds, form))
             progress(number, len(chosen))
@@ -87,13 +88,14 @@ def flaky(
     as_json: JsonOption = False,
 ) -> None:
     """Repeat every reference solution and name the tests that do not always say the same. 1 when there are any."""
+    from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
     from swefuse.tasks.store import save_tasks
     from swefuse.verify import init_worker
     from swefuse.verify.flaky import flakiness, without_flaky
 
     known = _load(file, form)
-    with ProcessExecutor(workers, init_worker, ("local",)) as executor, stage_progress("flaky", quiet=as_json) as progress:
+    with ProcessExecutor(workers, init_worker, (resolve(AUTO),)) as executor, stage_progress("flaky", quiet=as_json) as progress:
         found = flakiness(known, executor, repeat, form, progress)
     kept: list[Task] = []
     rows: list[dict[str, Any]] = []

@@ -49,14 +49,18 @@ def verify(
     measure: Annotated[
         list[Measured] | None, typer.Option("--measure", help="Let it count in the score of patches that pass; may be given again.")
     ] = None,
-    sandbox: Annotated[str, typer.Option("--sandbox", help="local, bwrap (cold), or package.module:Class of yours.")] = "local",
+    sandbox: Annotated[
+        str,
+        typer.Option("--sandbox", help="local, bwrap (cold), podman, docker, package.module:Class; auto: the first that holds."),
+    ] = "auto",
     allow_weak: Annotated[
-        bool, typer.Option("--allow-weak-sandbox", help="Where isolation is impossible, go on without it. Only for code you trust.")
+        bool, typer.Option("--allow-weak-sandbox", help="Where none holds, go on with a weak one. Only for code you trust.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Judge patches on a task: 0 when all pass, 1 when one does not, 3 when the sandbox could not tell."""
     from swefuse.sandbox import open_sandbox
+    from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
     from swefuse.verify import Patched, init_worker, verify_many
 
@@ -68,12 +72,11 @@ def verify(
     wanted = tuple(dict.fromkeys(one.value for one in measure or ()))
     items = [Patched(chosen, _read(name), form, repeat, fail_fast=fail_fast) for name in patch]
     found: list[Verdict] = []
-    if allow_weak and sandbox != "local":
+    if allow_weak and sandbox != AUTO:
         raise UserError(f"--allow-weak-sandbox has no effect with --sandbox {sandbox}, which is what it is; leave one of them out")
+    sandbox = resolve(sandbox, allow_weak)
     open_sandbox(sandbox).close()  # a wrong name, or a program that is missing, is said here and once
-    pool = ProcessExecutor(
-        min(workers, len(items)), init_worker, ("local-weak" if allow_weak else sandbox, True, None, None, wanted)
-    )
+    pool = ProcessExecutor(min(workers, len(items)), init_worker, (sandbox, True, None, None, wanted))
     with pool as executor, stage_progress("verify", quiet=as_json or len(items) == 1) as progress:
         for verdict in verify_many(items, executor):
             found.append(verdict)

@@ -12,6 +12,7 @@ from swefuse.collect.agent import Start, rollouts
 from swefuse.errors import DataError, nearest
 from swefuse.policy.scripted import ScriptedPolicy
 from swefuse.records import SCHEMA, Task, Trajectory
+from swefuse.sandbox.choose import resolve
 from swefuse.scale.executor import Executor, ProcessExecutor
 from swefuse.tasks.store import load_tasks, save_lines
 from swefuse.verify.verifier import init_worker, verify_one
@@ -26,7 +27,7 @@ class CollectConfig(BaseModel):
 
     split: str = Field("train", description="which tasks are replayed")
     workers: int = Field(2, ge=1, description="processes")
-    sandbox: str = Field("local", description="where untrusted code runs")
+    sandbox: str = Field("auto", description="where untrusted code runs; auto: the first that proves itself here")
 
 
 def replay_one(task: Task) -> Trajectory:
@@ -73,7 +74,7 @@ def run(config: CollectConfig, tasks: Path, out: Path, progress: Progress = lamb
     chosen = [task for task in known if task.split == config.split]
     if not chosen:
         raise DataError(f"{tasks} has no task of split {config.split!r}{nearest(config.split, {task.split for task in known})}")
-    with ProcessExecutor(config.workers, init_worker, (config.sandbox,), chunk=8) as executor:
+    with ProcessExecutor(config.workers, init_worker, (resolve(config.sandbox),), chunk=8) as executor:
         found = replay(chosen, executor, progress)
     out.mkdir(parents=True, exist_ok=True)
     save_trajectories(out / "trajectories.jsonl", found)

@@ -16,6 +16,7 @@ from swefuse.evaluate.passk import pass_at_k
 from swefuse.evaluate.stats import Interval, cluster_bootstrap
 from swefuse.policy.base import Policy
 from swefuse.records import Outcome, Task, Trajectory
+from swefuse.sandbox.choose import resolve
 from swefuse.scale.executor import ProcessExecutor
 from swefuse.tasks.store import load_tasks, save_lines
 from swefuse.verify.verifier import init_worker, verify_many
@@ -35,7 +36,7 @@ class EvalConfig(BaseModel):
     )
     chunk: int = Field(128, ge=1, description="tasks run in step")
     workers: int = Field(2, ge=1, description="verifier processes")
-    sandbox: str = Field("local", description="where untrusted code runs")
+    sandbox: str = Field("auto", description="where untrusted code runs; auto: the first that proves itself here")
     split: str = Field("", description="only tasks of this split; empty: every held-out task")
     seed: int = Field(0, ge=0, description="draws of the samples")
 
@@ -173,7 +174,7 @@ def run(config: EvalConfig, model: Path, tasks: Path, out: Path, progress: Progr
     if not chosen:
         raise DataError(f"{tasks} has no held-out task{f' of split {config.split}' if config.split else ''}")
     loaded, tokenizer = load(model)
-    with ProcessExecutor(config.workers, init_worker, (config.sandbox,), chunk=8) as executor:
+    with ProcessExecutor(config.workers, init_worker, (resolve(config.sandbox),), chunk=8) as executor:
         policy = LocalPolicy(loaded, codec_for(tokenizer), str(model))
         results = evaluate(policy, chosen, lambda items: verify_many(items, executor), config, None, progress)
     out.mkdir(parents=True, exist_ok=True)

@@ -37,6 +37,7 @@ from swefuse.learn.tokens import Codec, codec_for
 from swefuse.learn.value import Candidates, Head, ResidualHead, fit_baseline, make_head, train_head
 from swefuse.policy.local import LocalPolicy
 from swefuse.records import Pair, Task
+from swefuse.sandbox.choose import AUTO, resolve
 from swefuse.scale.executor import ProcessExecutor
 from swefuse.tasks.store import load_tasks
 from swefuse.verify.verifier import init_worker, verify_many
@@ -391,7 +392,7 @@ def run(settings: RlvrSettings, model: Path, tasks: Path, out: Path, progress: P
     policy, tokenizer = load(model)
     both = Models(policy, load(model)[0], codec_for(tokenizer))
     chosen = [task for task in load_tasks(tasks / "tasks.jsonl") if task.split == "train"]
-    with ProcessExecutor(2, init_worker, chunk=8) as executor:
+    with ProcessExecutor(2, init_worker, (resolve(AUTO),), chunk=8) as executor:
         learnt = train(both, chosen, lambda items: verify_many(items, executor), settings, out, progress)
     learnt.save(out / "value.pt")
     save(policy, tokenizer, out / "model")

@@ -18,6 +18,7 @@ from swefuse.library.store import Entry, Library
 from swefuse.policy.scripted import ScriptedPolicy
 from swefuse.recipes.config import QuickstartConfig
 from swefuse.records import Task, Trajectory
+from swefuse.sandbox.choose import resolve
 from swefuse.scale.executor import ProcessExecutor
 from swefuse.tasks import build
 from swefuse.tasks.splits import HELDOUT
@@ -49,7 +50,7 @@ class Run:
     def executor(self) -> ProcessExecutor:
         """Processes with a verifier each."""
         if self._executor is None:
-            arguments = (self.config.tasks.sandbox, True, self.verdicts)
+            arguments = (resolve(self.config.tasks.sandbox), True, self.verdicts)
             self._executor = ProcessExecutor(self.config.workers, init_worker, arguments, chunk=8)
         return self._executor
 

@@ -9,8 +9,11 @@ from swefuse.sandbox.base import Job, Output, Sandbox, SandboxReport
 
 SANDBOXES = {
     "local": "swefuse.sandbox.local:LocalSandbox",
-    "local-weak": "swefuse.sandbox.local:weak_sandbox",
     "bwrap": "swefuse.sandbox.bwrap:BwrapSandbox",
+    "podman": "swefuse.sandbox.container:ContainerSandbox",
+    "docker": "swefuse.sandbox.container:docker",
+    "landlock": "swefuse.sandbox.local:landlock_sandbox",
+    "local-weak": "swefuse.sandbox.local:weak_sandbox",
 }
 
 __all__ = ["SANDBOXES", "Job", "Output", "Sandbox", "SandboxReport", "open_sandbox"]

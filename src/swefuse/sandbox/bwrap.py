@@ -25,12 +25,11 @@ from typing import IO, Self
 from swefuse.errors import SandboxError
 from swefuse.sandbox import jail
 from swefuse.sandbox.base import Job, Limit, Output
-from swefuse.sandbox.local import ENVIRONMENT, message, surroundings
+from swefuse.sandbox.limits import RECORD_CAP, TEXT_CAP, proportional, tree, usage
+from swefuse.sandbox.local import environment, message, surroundings
 
-RECORD_CAP, TEXT_CAP = 16 << 20, 1 << 20
 REMEDY = "install bubblewrap (Debian and Ubuntu: apt install bubblewrap), or use the sandbox 'local'"
 _MARKS = (b"+", b"+=+")
-_TICK, _PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 _HERE = Path(__file__).resolve().parent
 _GRACE_S = 20.0  # until the candidate's turn has come
 
@@ -138,7 +137,7 @@ class BwrapSandbox:
         if not any(path.startswith("/tmp/") for path in roots):  # noqa: S108 - else an interpreter lives there
             made += ["--symlink", home, "/tmp"]  # noqa: S108 - inside
         made += ["--remount-ro", "/", "--clearenv", "--chdir", folder]
-        for name, value in {**ENVIRONMENT, "HOME": home, "TMPDIR": home}.items():
+        for name, value in environment(box).items():
             made += ["--setenv", name, value]
         return made
 
@@ -187,13 +186,13 @@ def _supervise(process: subprocess.Popen[bytes], records: int, taken: _Taken, jo
         while True:
             for fd, _ in poll.poll(20):
                 if fd == child:
-                    return "", max(used, _usage(process.pid)[0])
+                    return "", max(used, usage(tree(process.pid))[0])
                 part = os.read(fd, 1 << 16)
                 streams[fd] += part
                 if not part:
                     poll.unregister(fd)
             del taken.text[: max(0, len(taken.text) - 2 * TEXT_CAP)]
-            now, resident = _usage(process.pid)
+            now, resident = usage(tree(process.pid))
             used = max(used, now)
             if taken.base is None and _turn(taken.records, job.kind):
                 taken.base, begun = used, time.monotonic()
@@ -206,39 +205,10 @@ def _supervise(process: subprocess.Popen[bytes], records: int, taken: _Taken, jo
                 return "cpu", used
             elif time.monotonic() - begun >= job.wall_limit:
                 return "wall", used
-            elif resident > job.memory_mb and job.kind == "pytest" and _proportional(process.pid) > job.memory_mb:
+            elif resident > job.memory_mb and job.kind == "pytest" and proportional(tree(process.pid)) > job.memory_mb:
                 return "memory", used
     finally:
         os.close(child)
-
-
-def _usage(pid: int) -> tuple[float, float]:
-    """CPU seconds and resident megabytes of a process and all below it."""
-    ticks = pages = 0
-    for one in _tree(pid):
-        with contextlib.suppress(OSError):
-            fields = Path(f"/proc/{one}/stat").read_bytes().rpartition(b")")[2].split()
-            ticks += sum(map(int, fields[11:15]))
-            pages += int(fields[21])
-    return ticks / _TICK, pages * _PAGE / (1 << 20)
-
-
-def _proportional(pid: int) -> float:
-    """Megabytes, shared pages counted once: dear to read, so only asked when the cheap sum is over the limit."""
-    total = 0
-    for one in _tree(pid):
-        with contextlib.suppress(OSError):
-            lines = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
-            total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total / 1024
-
-
-def _tree(pid: int) -> Iterator[int]:
-    new = [pid]
-    while new:
-        yield (one := new.pop())
-        with contextlib.suppress(OSError):
-            new += map(int, Path(f"/proc/{one}/task/{one}/children").read_text().split())
 
 
 def _drain(fd: int, data: bytearray, most: int) -> None:

@@ -10,11 +10,8 @@ import ast
 import json
 import marshal
 import os
-import resource
 import sys
 from typing import Any
-
-RESERVED = 4  # as in the warm worker: address space that a process of the pytest form may have
 
 
 def main() -> None:
@@ -24,7 +21,7 @@ def main() -> None:
     os.closerange(4, 1024)
     os.environ.pop("PWD", None)  # bubblewrap's own
     sys.path.insert(0, package)
-    from swefuse.sandbox import candidate, jail, recorder, seccomp
+    from swefuse.sandbox import candidate, jail, limits, recorder, seccomp
 
     try:
         job = json.load(sys.stdin)
@@ -33,7 +30,7 @@ def main() -> None:
         os.chdir(f"{box}/repo")
         jail.prctl(38, 1)  # PR_SET_NO_NEW_PRIVS
         seccomp.install(jail.LIBC)
-        limit(job)
+        limits.apply(job, job["size_mb"], job["own_processes"])
     except (OSError, ValueError, SyntaxError) as error:
         os.write(3, f"{type(error).__name__}: {error}".encode())
         os._exit(1)
@@ -65,20 +62,6 @@ def lay_out(job: dict[str, Any], root: str) -> None:
             os.makedirs(os.path.dirname(f"{root}/{path}"), exist_ok=True)
             with open(f"{root}/{path}", "x", encoding="utf-8", errors="surrogateescape", newline="") as file:
                 file.write(text)
-
-
-def limit(job: dict[str, Any]) -> None:
-    """Resource limits, for good."""
-    whole = job["kind"] == "pytest"
-    for kind, value in (
-        (resource.RLIMIT_CPU, int(job["cpu_s"]) + 3),  # whole seconds: only the second line of defence
-        (resource.RLIMIT_AS, (job["memory_mb"] << 20) * (RESERVED if whole else 1)),
-        (resource.RLIMIT_FSIZE, job["size_mb"] << 20),
-        (resource.RLIMIT_NOFILE, 256),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NPROC, (64 if whole else 1) + job["own_processes"]),
-    ):
-        resource.setrlimit(kind, (value, value))
 
 
 if __name__ == "__main__":

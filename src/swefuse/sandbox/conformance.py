@@ -69,7 +69,10 @@ def f(paths):
             seen.append(path)
         except OSError:
             pass
-    return seen + [name for name in os.listdir("/") if os.path.exists("/" + name + paths[0])]
+    try:
+        return seen + [name for name in os.listdir("/") if os.path.exists("/" + name + paths[0])]
+    except OSError:
+        return seen
 """
 _WRITE = """
 import os
@@ -226,11 +229,12 @@ def forks_are_bounded(sandbox: Sandbox) -> str:
     """At most 64 of 200 attempts to fork succeed, and the children, which would sleep for a minute, are ended, not waited for."""
     started = time.monotonic()
     files = {"a.py": _FORK, "test_a.py": "from a import f\ndef test_a():\n    assert f()\n"}
-    alive = "import os\ndef f():\n    return len([p for p in os.listdir('/proc') if p.isdigit()])\n"
+    alive = "import os\ndef f():\n    try: return len([p for p in os.listdir('/proc') if p.isdigit()]) <= 2\n"
+    alive += "    except PermissionError: return True\n"
     return (
         expect("calls", ask(sandbox, _FORK, cpu_s=2.0), True)
         or expect("pytest", run_pytest(sandbox, files, ("test_a.py",)), {"test_a.py::test_a": "passed"})
-        or expect("alive", ask(sandbox, alive), 2)  # the worker and the candidate itself
+        or expect("alone", ask(sandbox, alive), True)  # but for the worker
         or expect("prompt", time.monotonic() - started < 30, True)
     )
 

@@ -13,7 +13,7 @@ import os
 import select
 import signal
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from swefuse.sandbox import seccomp, wire
@@ -24,7 +24,7 @@ _READONLY, _NOSUID, _NODEV, _NOEXEC, _BIND, _REC, _PRIVATE = 1, 2, 4, 8, 4096, 1
 _DETACH, _AT_FDCWD, _AT_RECURSIVE, _MOUNT_SETATTR = 2, -100, 0x8000, 442
 _NEW_USER, _NEW_REST = 0x10000000, 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000  # mount pid net ipc uts
 _CAP_SYS_ADMIN = 1 << 21
-_DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICES = ("null", "zero", "full", "random", "urandom")
 _DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "shm": f"{BOX}/tmp"}  # noqa: S108 - inside
 
 
@@ -112,7 +112,7 @@ def build_root(roots: list[str]) -> None:
             bind("/old" + real[path], path)
     os.mkdir("/proc")
     mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC, "subset=pid")
-    for name in _DEVICES:
+    for name in DEVICES:
         bind(f"/old/dev/{name}", f"/dev/{name}", _NOSUID | _NOEXEC)
     for name, to in _DEVICE_LINKS.items():
         os.symlink(to, f"/dev/{name}")
@@ -137,18 +137,21 @@ def fresh_box(box: str, size_mb: int) -> None:
         os.chmod(f"{box}/{name}", 0o1777)  # noqa: S103 - the candidate has another user id
 
 
-def close_doors() -> None:
-    """Nothing that is forked from here can gain a privilege, trace us or use a refused system call. Raises OSError."""
+def close_doors(network: bool) -> None:
+    """Nothing that is forked from here can gain a privilege, trace us or use a refused system call. Raises OSError.
+
+    ``network``: leave the internet's families of sockets, for a namespace in which there is nobody to talk to.
+    """
     for capability in range(64):
         if LIBC.prctl(24, ctypes.c_ulong(capability), 0, 0, 0) < 0:  # PR_CAPBSET_DROP; ends at the last one the kernel knows
             break
     prctl(4, 0)  # PR_SET_DUMPABLE: /proc/1 stays closed to candidates that share our user id
     prctl(38, 1)  # PR_SET_NO_NEW_PRIVS
-    seccomp.install(LIBC)
+    seccomp.install(LIBC, network)
 
 
-def _watch(worker: int, caller: int) -> int:
-    """Wait in the launcher until the worker ends; kill it when the caller is gone.
+def _watch(worker: int, caller: int, piped: bool) -> int:
+    """Wait in the launcher until the worker ends; kill it when the caller is gone: its process, or the other end of its pipe.
 
     PR_SET_PDEATHSIG would not do: it fires when the caller's *thread* ends.
     """
@@ -156,15 +159,15 @@ def _watch(worker: int, caller: int) -> int:
     poll = select.poll()
     child = os.pidfd_open(worker)
     poll.register(child, select.POLLIN)
-    poll.register(caller, select.POLLIN)
+    poll.register(caller, 0 if piped else select.POLLIN)  # 0: a hang-up alone; what comes is for the worker
     if child not in [fd for fd, _ in poll.poll()]:
         os.kill(worker, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) & 0xFF
 
 
-def _quiet() -> None:
+def _quiet(fds: Sequence[int] = (0, 1, 2)) -> None:
     null = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
+    for fd in fds:
         os.dup2(null, fd)
     os.close(null)
 
@@ -172,18 +175,21 @@ def _quiet() -> None:
 def main(text: str) -> NoReturn:
     """Entry point of the launcher. ``text``: the settings of ``local.py`` as JSON. Problems go out as ``{"error": ...}``."""
     settings: Mapping[str, Any] = json.loads(text)
-    channel = socket.socket(fileno=settings["fd"])
+    piped = settings["fd"] is None  # in a container: the channel is our standard input and output
+    channel = wire.Pipes(os.dup(0), os.dup(1)) if piped else socket.socket(fileno=settings["fd"])
     try:
-        caller = os.pidfd_open(settings["caller"])
-        if os.getppid() != settings["caller"]:
+        caller = os.dup(0) if piped else os.pidfd_open(settings["caller"])
+        if piped:  # what pytest prints while the worker warms up is no message
+            _quiet((0, 1))
+        elif os.getppid() != settings["caller"]:
             os._exit(0)
-        if settings["isolate"]:
+        if settings["walls"] == "namespaces":
             enter_namespaces(settings["user_namespace"])
         worker = os.fork()
         if worker:
             channel.close()
             _quiet()
-            os._exit(_watch(worker, caller))
+            os._exit(_watch(worker, caller, piped))
         os.close(caller)
         prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: the launcher has one thread, so here it is safe
         from swefuse.sandbox import worker as inside

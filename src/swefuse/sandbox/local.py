@@ -19,17 +19,19 @@ import sysconfig
 import tempfile
 import threading
 import weakref
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from swefuse.errors import SandboxError
 from swefuse.sandbox import jail, wire
 from swefuse.sandbox.base import Job, Output
 
-_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from swefuse.sandbox.jail import main; main(sys.argv[2])"
+BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from swefuse.sandbox.jail import main; main(sys.argv[2])"
 _HERE = Path(__file__).resolve().parent
+PACKAGE_ROOT = str(_HERE.parents[1])
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _GRACE_S = 20.0
 # all that a candidate finds in its environment, beside HOME and TMPDIR
@@ -44,9 +46,18 @@ REMEDY = (
 )
 
 
+Walls = Literal["namespaces", "landlock", "none"]  # from strong to weak
+_LEVELS: dict[Walls, str] = {"namespaces": "full", "landlock": "weak-landlock", "none": "weak"}
+
+
 def weak_sandbox() -> LocalSandbox:
-    """A sandbox that may lack isolation, for whoever asks for it by name."""
-    return LocalSandbox(allow_weak=True)
+    """A sandbox with the best walls that can be had, which may be none, for whoever asks for it by name."""
+    return LocalSandbox(walls=("namespaces", "landlock", "none"))
+
+
+def landlock_sandbox() -> LocalSandbox:
+    """A sandbox without namespaces: Landlock, a system call filter, limits and, as root, another user. Weak."""
+    return LocalSandbox(walls=("landlock",))
 
 
 @dataclass(slots=True)
@@ -60,23 +71,28 @@ class _Worker:
 
 
 class LocalSandbox:
-    """Runs jobs in namespaces of this machine, in one warm worker for each kind of job.
+    """Runs jobs behind walls of this machine's kernel, in one warm worker for each kind of job.
 
-    ``allow_weak``: where the walls cannot be built, run with resource limits only instead of raising SandboxError.
-    ``recycle``: jobs after which a worker is replaced. ``size_mb``: room for everything a job may write.
+    ``walls``: those that may be used; where the first cannot be built the next are tried, and SandboxError is raised after the
+    last. ``recycle``: jobs after which a worker is replaced. ``size_mb``: room for everything a job may write.
     """
 
-    def __init__(self, allow_weak: bool = False, recycle: int = 5000, size_mb: int = 128) -> None:
-        self._allow_weak, self._recycle, self._size_mb = allow_weak, recycle, size_mb
+    def __init__(self, walls: Sequence[Walls] = ("namespaces",), recycle: int = 5000, size_mb: int = 128) -> None:
+        self._walls, self._recycle, self._size_mb = tuple(walls), recycle, size_mb
         self._lock = threading.Lock()
         self._workers: dict[str, _Worker] = {}
-        self.level = "full"
+        self.level = _LEVELS[self._walls[0]]
         self.lack = ""
 
     @property
     def identity(self) -> str:
         """``local-full-python3.11.7``; the level is known once the first job has run."""
         return f"local-{self.level}-python{platform.python_version()}"
+
+    @property
+    def remedy(self) -> str:
+        """What to do where it cannot be started."""
+        return REMEDY
 
     @property
     def pids(self) -> dict[str, int]:
@@ -132,37 +148,32 @@ class LocalSandbox:
         if worker is not None and worker.jobs < self._recycle:
             return worker
         self._end(kind)
-        try:
-            worker = self._launch(kind, isolate=True)
-        except SandboxError as error:
-            if not self._allow_weak:
-                raise SandboxError(f"{error}. {REMEDY}") from error
-            self.level, self.lack = "weak", str(error)
-            worker = self._launch(kind, isolate=False)
-        self._workers[kind] = worker
-        return worker
+        lacks = []
+        for walls in self._walls:
+            try:
+                worker = self._launch(kind, walls)
+            except SandboxError as error:
+                lacks.append(str(error))
+                continue
+            self.level, self.lack = _LEVELS[walls], "; ".join(lacks)
+            self._workers[kind] = worker
+            return worker
+        raise SandboxError(f"{'; '.join(lacks)}. {self.remedy}")
 
-    def _launch(self, kind: str, isolate: bool) -> _Worker:
+    def _launch(self, kind: str, walls: Walls) -> _Worker:
         ours, theirs = socket.socketpair()
-        box = jail.BOX if isolate else tempfile.mkdtemp(prefix="swefuse-weak-")
-        settings = {
-            "fd": theirs.fileno(),
-            "kind": kind,
-            "isolate": isolate,
-            "box": box,
-            "size_mb": self._size_mb,
-            **surroundings(),
-        }
-        if not isolate:
+        box = jail.BOX if walls == "namespaces" else tempfile.mkdtemp(prefix="swefuse-weak-")
+        settings = {"kind": kind, "walls": walls, "box": box, "size_mb": self._size_mb, **surroundings()}
+        if walls != "namespaces":
             os.chmod(box, 0o755)  # noqa: S103 - the candidate has another user id
-        home = {"HOME": f"{box}/tmp", "TMPDIR": f"{box}/tmp"}  # noqa: S108 - inside
-        process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-P", "-s", "-S", "-c", _BOOT, str(_HERE.parents[1]), json.dumps(settings)],
-            pass_fds=[theirs.fileno()], env={**ENVIRONMENT, **home}, cwd="/", start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        theirs.close()
-        stop = weakref.finalize(self, _stop, process, ours, None if isolate else box)
+        try:
+            process, remove = self._begin(settings, walls, theirs)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        stop = weakref.finalize(self, _stop, process, ours, remove)
         try:
             ours.settimeout(_GRACE_S)
             hello = wire.receive(ours) or {}
@@ -175,6 +186,28 @@ class LocalSandbox:
         if process.stderr:
             process.stderr.close()
         return _Worker(process, ours, stop)
+
+    def _begin(
+        self, settings: dict[str, Any], walls: Walls, channel: socket.socket
+    ) -> tuple[subprocess.Popen[bytes], Callable[[], None]]:
+        """The process of the launcher, and what removes the rest once it has ended."""
+        box, settings = settings["box"], {**settings, "fd": channel.fileno()}
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-P", "-s", "-S", "-c", BOOT, PACKAGE_ROOT, json.dumps(settings)],
+            pass_fds=[channel.fileno()], env=environment(box), cwd="/", start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+        def remove() -> None:
+            if walls != "namespaces":
+                shutil.rmtree(box, ignore_errors=True)
+
+        return process, remove
+
+
+def environment(box: str) -> dict[str, str]:
+    """All variables that a worker, and so a candidate, finds."""
+    return {**ENVIRONMENT, "HOME": f"{box}/tmp", "TMPDIR": f"{box}/tmp"}  # noqa: S108 - inside
 
 
 def message(job: Job) -> dict[str, Any]:
@@ -212,12 +245,11 @@ def _last_line(process: subprocess.Popen[bytes]) -> str:
     return "no answer"
 
 
-def _stop(process: subprocess.Popen[bytes], channel: socket.socket, folder: str | None) -> None:
+def _stop(process: subprocess.Popen[bytes], channel: socket.socket, remove: Callable[[], None]) -> None:
     """Hang up, then make sure. Also runs when the sandbox is forgotten or the interpreter exits."""
     channel.close()
     process.kill()
     process.wait()
     if process.stderr:
         process.stderr.close()
-    if folder:
-        shutil.rmtree(folder, ignore_errors=True)
+    remove()

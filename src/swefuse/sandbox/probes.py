@@ -5,12 +5,12 @@ from __future__ import annotations
 from swefuse.errors import SandboxError
 from swefuse.sandbox.base import SandboxReport
 from swefuse.sandbox.conformance import SAFETY, Check
-from swefuse.sandbox.local import REMEDY, LocalSandbox
+from swefuse.sandbox.local import REMEDY, weak_sandbox
 
 
 def probe(checks: tuple[Check, ...] = SAFETY) -> SandboxReport:
     """Run the safety checks in a local sandbox, without isolation where there is none to be had. ``full`` only if all hold."""
-    with LocalSandbox(allow_weak=True) as sandbox:
+    with weak_sandbox() as sandbox:
         results: dict[str, str] = {}
         for check in checks:
             try:

@@ -57,7 +57,7 @@ _REFUSED = (
     "open_tree", "move_mount", "fsopen", "kexec_load", "init_module", "finit_module", "swapon", "quotactl", "acct", "reboot",
     "settimeofday",
 )  # fmt: skip
-_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+_LOCAL, _INTERNET = (socket.AF_UNIX,), (socket.AF_INET, socket.AF_INET6)
 _NEW_NAMESPACES = 0x7E020000 | 0x00000080  # every CLONE_NEW* flag
 _X32 = 0x40000000
 
@@ -75,7 +75,7 @@ def number(name: str) -> int:
     return _NUMBERS[name][_ARCH[machine][0]]
 
 
-def _program() -> list[_Instruction]:
+def _program(network: bool) -> list[_Instruction]:
     def refuse(code: int) -> _Instruction:
         return (_RETURN, 0, 0, _ERRNO | code)
 
@@ -84,7 +84,8 @@ def _program() -> list[_Instruction]:
 
     allow: _Instruction = (_RETURN, 0, 0, _ALLOW)
     arg0: _Instruction = (_LOAD, 0, 0, _ARG0)
-    families = [(_JUMP_EQ, len(_FAMILIES) - i, 0, int(family)) for i, family in enumerate(_FAMILIES)]
+    allowed = (*_LOCAL, *_INTERNET) if network else _LOCAL
+    families = [(_JUMP_EQ, len(allowed) - i, 0, int(family)) for i, family in enumerate(allowed)]
     program: list[_Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_JUMP_EQ, 1, 0, _ARCH[platform.machine()][1]),
@@ -102,9 +103,12 @@ def _program() -> list[_Instruction]:
     return [*program, allow]
 
 
-def install(libc: ctypes.CDLL) -> None:
-    """Apply the filter to this process and all that it will fork; needs no_new_privs. Raises OSError."""
-    code = b"".join(struct.pack("HBBI", *instruction) for instruction in _program())
+def install(libc: ctypes.CDLL, network: bool = True) -> None:
+    """Apply the filter to this process and all that it will fork; needs no_new_privs. Raises OSError.
+
+    Without ``network`` no socket of the internet's families can be made, not even towards the loopback.
+    """
+    code = b"".join(struct.pack("HBBI", *instruction) for instruction in _program(network))
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
     if libc.prctl(22, 2, ctypes.c_char_p(header), 0, 0) < 0:  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER

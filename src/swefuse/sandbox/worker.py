@@ -17,26 +17,21 @@ import resource
 import select
 import shutil
 import signal
-import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from swefuse.sandbox import candidate, jail, recorder, wire
+from swefuse.sandbox import candidate, jail, landlock, limits, recorder, wire
+from swefuse.sandbox.limits import RECORD_CAP, TEXT_CAP, all_but_first, proportional, usage
 
-RECORD_CAP = 16 << 20  # ten thousand tests report some five megabytes
-TEXT_CAP = 1 << 20
-RESERVED = 4  # address space that a process of the pytest form may have, as a multiple of the memory that all may use
 _FOLDERS = (".", "tmp", "repo")
 # how records begin once the candidate's turn has come: what goes wrong before that is never held against it. ``+`` the process is
 # set up; ``=`` its files compile and pytest is started; ``+`` pytest is there. No line of the candidate runs before the last mark.
 _MARKS = (b"+", b"+=+")
-_TICK = os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 # imported once, here, so that a candidate's own import of them costs nothing
 _WARM = (
     "abc", "bisect", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "datetime", "decimal", "enum",
@@ -50,7 +45,8 @@ class Slot:
     """What the worker knows about its own walls. ``uid`` None: the candidate keeps our user id and loses its capabilities."""
 
     box: str
-    isolated: bool
+    walls: str
+    roots: list[str]
     uid: int | None
     own_processes: int
     size_mb: int
@@ -61,10 +57,15 @@ class Slot:
     prepared: Any = None
     tried: set[str] = field(default_factory=set)  # modules of the environment that were imported ahead of the candidates
 
+    @property
+    def isolated(self) -> bool:
+        """Whether it has namespaces of its own."""
+        return self.walls == "namespaces"
+
 
 def prepare(settings: Mapping[str, Any]) -> Slot:
     """Build the walls (or, in weak mode, none) and warm up. Raises OSError."""
-    isolated, user = settings["isolate"], settings["user_namespace"]
+    isolated, user = settings["walls"] == "namespaces", settings["user_namespace"]
     for name in _WARM:
         importlib.import_module(name)
     if isolated:
@@ -72,18 +73,30 @@ def prepare(settings: Mapping[str, Any]) -> Slot:
     root = os.geteuid() == 0 and not (isolated and user)
     # its own user id, so that the limit on processes counts this slot's alone; below 65536 for containers that map no more
     uid = 20000 + settings["caller"] % 40000 if root else None
-    given = {name: settings[name] for name in ("box", "size_mb", "python", "site", "recorder")}
-    slot = Slot(isolated=isolated, uid=uid, own_processes=2 if isolated and user else 0, **given)
+    given = {name: settings[name] for name in ("box", "walls", "roots", "size_mb", "python", "site", "recorder")}
+    slot = Slot(uid=uid, own_processes=2 if isolated and user else 0, **given)
+    if slot.walls == "landlock" and landlock.abi(jail.LIBC) < landlock.LEAST_ABI:
+        raise OSError("this kernel has no Landlock of ABI 6 (Linux 6.12 or later, with landlock among its security modules)")
+    if not isolated and uid is not None and (closed := _closed(slot.roots)):
+        raise OSError(
+            f"only root may enter {closed}, where the interpreter or its packages lie, and candidates run as another user"
+        )
     _fresh(slot)
     sys.path[:] = [*sys.path[1:], *slot.site]
     if settings["kind"] == "pytest":
         _rehearse(slot)
-    if isolated:
-        jail.close_doors()
-    else:
+    if slot.walls != "none":
+        jail.close_doors(network=isolated)
+    if not isolated:
         jail.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans come to us, so that they can be killed
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # process 1 ignores what it has no handler for
     return slot
+
+
+def _closed(roots: Sequence[str]) -> str:
+    """The first folder above or at ``roots`` that other users cannot enter; empty if there is none."""
+    folders = [folder for path in roots for folder in (*reversed(Path(path).resolve().parents), Path(path).resolve())]
+    return next((str(folder) for folder in folders if folder.exists() and not folder.stat().st_mode & 0o001), "")
 
 
 def _rehearse(slot: Slot) -> None:
@@ -126,7 +139,7 @@ def _stage(job: Mapping[str, Any], slot: Slot) -> str:
 COLLECT_EVERY = 50
 
 
-def serve(channel: socket.socket, slot: Slot) -> None:
+def serve(channel: wire.Channel, slot: Slot) -> None:
     """Answer jobs until the caller hangs up."""
     gc.collect()
     gc.freeze()
@@ -212,10 +225,10 @@ def _supervise(pid: int, taken: dict[int, bytearray], records: int, job: Mapping
             if len(taken[records]) > RECORD_CAP:
                 return "output"
             if not ready or whole_tree:
-                used, resident = _usage(session) if whole_tree else (time.clock_gettime(clock), 0.0)
+                used, resident = usage(all_but_first(session)) if whole_tree else (time.clock_gettime(clock), 0.0)
                 if used >= job["cpu_s"]:
                     return "cpu"
-                if resident > job["memory_mb"] and _proportional() > job["memory_mb"]:
+                if resident > job["memory_mb"] and proportional(all_but_first(session)) > job["memory_mb"]:
                     return "memory"
             if time.monotonic() >= deadline:
                 return "wall"
@@ -229,33 +242,6 @@ def _take(fd: int, data: bytearray) -> bool:
     if len(data) > 2 * RECORD_CAP:
         del data[:-RECORD_CAP]
     return bool(part)
-
-
-def _usage(session: int | None) -> tuple[float, float]:
-    """CPU seconds (those of processes already waited for included) and resident megabytes of all processes in here but ourselves.
-
-    Without walls ``session`` says which processes are the job's.
-    """
-    ticks = pages = 0
-    for name in os.listdir("/proc"):
-        if name.isdigit() and name != "1":
-            with contextlib.suppress(OSError):
-                fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
-                if session in (None, int(fields[3])):
-                    ticks += sum(map(int, fields[11:15]))  # own and waited-for children, user and system
-                    pages += int(fields[21])
-    return ticks / _TICK, pages * _PAGE / (1 << 20)
-
-
-def _proportional() -> float:
-    """Megabytes in use in here, shared pages counted once: dear to read, so only asked when the cheap sum is over the limit."""
-    total = 0
-    for name in os.listdir("/proc"):
-        if name.isdigit() and name != "1":
-            with contextlib.suppress(OSError):
-                lines = Path(f"/proc/{name}/smaps_rollup").read_text().splitlines()
-                total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total / 1024
 
 
 def _kill_all(pid: int, slot: Slot) -> None:
@@ -289,6 +275,10 @@ def _fresh(slot: Slot) -> None:
         jail.fresh_box(slot.box, slot.size_mb)
     else:
         for name in ("tmp", "repo"):
+            for folder, below, _ in os.walk(f"{slot.box}/{name}"):  # a plain user cannot list what has lost its rights
+                for one in below:
+                    if not os.path.islink(f"{folder}/{one}"):
+                        os.chmod(f"{folder}/{one}", 0o700)
             shutil.rmtree(f"{slot.box}/{name}", ignore_errors=True)
             os.makedirs(f"{slot.box}/{name}", exist_ok=True)
             os.chmod(f"{slot.box}/{name}", 0o1777)  # noqa: S103 - the candidate has another user id
@@ -307,12 +297,15 @@ def _lay_out(job: Mapping[str, Any], slot: Slot) -> None:
     for path, text in job["files"].items():
         with open(f"{root}/{path}", "x", encoding="utf-8", errors="surrogateescape", newline="") as file:
             file.write(text)
+    above = {str(parent) for path in job["protected"] for parent in Path(path).parents if str(parent) != "."}
     if slot.uid is not None:
         own = [f"{root}/{path}" for path in job["files"] if path not in job["protected"]]
-        for path in [root, *(f"{root}/{folder}" for folder in folders), *own]:
+        held = set() if slot.isolated else {root, *(f"{root}/{folder}" for folder in above)}
+        for path in sorted(held):  # sticky, and not the candidate's: it may add files, and remove its own alone
+            os.chmod(path, 0o1777)  # noqa: S103
+        for path in {root, *(f"{root}/{folder}" for folder in folders), *own} - held:
             os.chown(path, slot.uid, slot.uid)
     if slot.isolated:
-        above = {str(parent) for path in job["protected"] for parent in Path(path).parents if str(parent) != "."}
         for folder in sorted(above):
             jail.bind_self(f"{root}/{folder}", readonly=False)
         for path in job["protected"]:
@@ -373,21 +366,14 @@ def _drop(job: Mapping[str, Any], slot: Slot) -> None:
         os.setresuid(slot.uid, slot.uid, slot.uid)
     elif slot.isolated:
         jail.drop_capabilities()
-    processes = 64 if job["kind"] == "pytest" else 1
-    memory = job["memory_mb"] << 20
-    if job["kind"] == "pytest":  # allocators reserve far more than they use, and what is used is watched from outside
-        memory *= RESERVED
-        if not job["cold"]:  # beside what the worker has loaded, which alone may be more than the limit
-            memory += int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE
-    limits = [
-        (resource.RLIMIT_CPU, int(job["cpu_s"]) + 2),  # whole seconds: only the second line of defence
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_FSIZE, slot.size_mb << 20),
-        (resource.RLIMIT_NOFILE, 256),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NPROC, processes + slot.own_processes),
-    ]
-    if slot.uid is None and not slot.isolated:
-        limits.pop()  # a plain user without namespaces: the limit would count all of the user's other processes
-    for kind, value in limits:
-        resource.setrlimit(kind, (value, value))
+    processes = slot.own_processes
+    if slot.uid is None and not slot.isolated:  # a plain user without namespaces: the limit counts all of the user's processes
+        processes = limits.running(os.getuid())
+    # what the worker has loaded may alone be more than the limit
+    warm = job["kind"] == "pytest" and not job["cold"]
+    loaded = int(Path("/proc/self/statm").read_text().split()[0]) * limits.PAGE if warm else 0
+    limits.apply(job, slot.size_mb, processes, loaded)
+    if slot.walls == "landlock":
+        devices = [f"/dev/{name}" for name in jail.DEVICES]
+        readable = [*slot.roots, "/etc/ld.so.cache", f"/proc/{os.getpid()}"]
+        landlock.restrict(jail.LIBC, readable, [f"{slot.box}/tmp", f"{slot.box}/repo", *devices])  # noqa: S108

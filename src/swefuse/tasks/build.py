@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from swefuse.records import Task
+from swefuse.sandbox.choose import resolve
 from swefuse.scale import Executor, ProcessExecutor
 from swefuse.tasks.balance import Balance, make_tasks
 from swefuse.tasks.families import composed_functions, corpus_functions
@@ -43,7 +44,7 @@ class TasksConfig(BaseModel):
     repeats: int = Field(3, ge=1, description="times that each task's two sides are run for its proof")
     agreement_sample: int = Field(12, ge=0, description="tasks of each family that are judged in both forms")
     workers: int = Field(2, ge=1, description="processes; the result does not depend on it")
-    sandbox: str = Field("local", description="where untrusted code runs")
+    sandbox: str = Field("auto", description="where untrusted code runs; auto: the first that proves itself here")
     seed: int = Field(0, description="which bugs are made")
     split_seed: int = Field(0, description="which functions are held out; fixed, so that runs with other seeds stay comparable")
 
@@ -85,7 +86,7 @@ def run(config: TasksConfig, out: Path, progress: Progress = lambda done, total:
     stage = _Stage(progress, len(specs) + 2 * sum(wanted.values()) + len(STATES) * 3 * config.agreement_sample)
     stage.lap("sources")
     dropped: Counter[str] = Counter()
-    with ProcessExecutor(config.workers, init_worker, (config.sandbox, verdicts), chunk=8) as executor:
+    with ProcessExecutor(config.workers, init_worker, (resolve(config.sandbox), verdicts), chunk=8) as executor:
         ready = _prepared(specs, executor, stage, refused, dropped)
         stage.lap("prepare")
         made = [task for split, total in wanted.items() for task in _made(ready, split, total, config, executor, stage, dropped)]

@@ -29,6 +29,11 @@ def as_user(command: Sequence[str]) -> list[str]:
     return [*_CAGE, "sh", "-c", script]
 
 
+def plainly(command: Sequence[str]) -> list[str]:
+    """The command as a user without rights: the caller, or for root somebody else, in a cage."""
+    return as_user(command) if os.geteuid() == 0 else list(command)
+
+
 def _up(command: Sequence[str]) -> list[str]:
     return ["sh", "-c", f"ip link set lo up 2>/dev/null || true\nexec {shlex.join(command)}"]
 
