@@ -109,7 +109,9 @@ class Provenance(Record):
 class Evidence(Record):
     """What proving a task showed. ``repeats`` runs of reference and of the unchanged state agreed on every id.
 
-    ``flake_rate``: share of its tests that were left out because they do not always say the same, in [0, 1].
+    ``flake_rate``: share of its tests that were left out because they do not always say the same, in [0, 1]. ``cold``: why its
+    tests in the ``pytest`` form need a new interpreter for each run; empty where a warm worker gives the same results.
+    ``strength``: share of small bugs in the reference that its tests notice, in [0, 1]; None where nobody has measured.
     """
 
     repeats: int
@@ -117,6 +119,8 @@ class Evidence(Record):
     null_fails: bool
     failing_ids: tuple[str, ...] = ()
     flake_rate: float = 0.0
+    cold: str = ""
+    strength: float | None = None
     sandbox: str = ""
     python: str = ""
 
@@ -258,8 +262,10 @@ class Decision(Record):
 class Pair(Record):
     """Two candidates of one task, the label that the verifier gave and what it may teach.
 
-    ``a`` and ``b`` are positions in the task's group of candidates; ``label`` is ``A``, ``B`` or ``tie``; ``p`` the value model's
-    verdict (A better, B better, tie), ``h`` its entropy divided by ln 3, ``weight`` what the pair counts.
+    ``a`` and ``b`` are positions in the task's group of candidates; ``label`` is ``A``, ``B`` or ``tie``. What the verifier says
+    about how far to trust it: ``reliability``, the number of runs that agreed (of the candidate with fewer), and ``strength`` of
+    the task's tests (None: not measured). ``p`` is the value model's verdict (A better, B better, tie), ``h`` its entropy divided
+    by ln 3, ``weight`` what the pair counts.
     """
 
     task_id: str
@@ -267,6 +273,7 @@ class Pair(Record):
     b: int
     label: Literal["A", "B", "tie"]
     reliability: float = 1.0
+    strength: float | None = None
     p: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
     h: float = 1.0
     weight: float = 1.0

@@ -18,6 +18,12 @@ def test_plain_progress_speaks_every_ten_seconds_and_at_the_end() -> None:
     assert stream.getvalue() == "sft: 100/400, 10 s elapsed, about 30 s left\nsft: 400/400, 40 s elapsed\n"
 
 
+def test_a_rate_is_told_where_it_is_asked_for() -> None:
+    times, stream = iter([0.0, 10.0]), io.StringIO()
+    PlainProgress("verify", stream, lambda: next(times), rate="candidates")(400, 400)
+    assert stream.getvalue() == "verify: 400/400, 10 s elapsed, 40.0 candidates/s\n"
+
+
 @pytest.mark.parametrize("done", [0, 3])
 def test_a_beginning_promises_no_time(done: int) -> None:
     times = iter([0.0, 10.0])

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ import pytest
 from swefuse.cli.main import main
 from swefuse.records import Task
 from swefuse.tasks.store import save_tasks
+from swefuse.verify.cache import VerdictCache
 from swefuse.verify.patch import make_patch
 
 Capture = pytest.CaptureFixture[str]
@@ -63,7 +68,7 @@ def test_a_patch_from_a_pipe_with_other_line_ends_is_noted(folder: Path, task: T
     [
         (["--patch", "none.diff"], "--patch none.diff: cannot be read: No such file"),
         (["--id", "zzz"], "--id zzz: none of the 1 tasks"),
-        (["--form", "pytest"], "--form pytest: the task has no such tests; valid: calls"),
+        (["--form", "pytest"], "has no such tests; valid: calls"),
         (["--task", "none.jsonl"], "none.jsonl: cannot be read"),
         (["--sandbox", "bwarp"], "there is no sandbox 'bwarp'; did you mean 'bwrap'?"),
         (["--sandbox", "bwrap", "--allow-weak-sandbox"], "--allow-weak-sandbox has no effect with --sandbox bwrap"),
@@ -95,3 +100,113 @@ def test_another_sandbox_gives_the_same_verdict_and_is_named_in_it(folder: Path,
     assert main([*arguments, "--sandbox", "bwrap"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["verdict"]["outcome"] == "PASSED" and found["verdict"]["sandbox"].startswith("bwrap-cold-python")
+
+
+def predictions(folder: Path, rows: list[object], lines: bool = True) -> Path:
+    path = folder / "preds.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) if lines else json.dumps(rows))
+    return path
+
+
+def call(folder: Path, path: Path, *more: str) -> int:
+    return main(["verify", "--task", str(folder), "--predictions", str(path), *more])
+
+
+def test_predictions_of_a_harness_are_judged_and_known_the_next_time(folder: Path, task: Task, capsys: Capture) -> None:
+    right, wrong = ((folder / name).read_text() for name in ("right", "wrong"))
+    rows = [{"instance_id": task.id, "model_patch": patch, "model_name_or_path": "m"} for patch in (right, wrong, "prose", None)]
+    path, out = predictions(folder, rows), folder / "verdicts.jsonl"
+    kept = ("--out", str(out), "--cache", str(folder / "verdicts.sqlite"))
+    assert call(folder, path, *kept) == 1
+    shown = capsys.readouterr().out
+    assert [line.split() for line in shown.splitlines()[:3]] == [["2", "FAILED"], ["1", "PASSED"], ["1", "UNPARSED"]]
+    assert "4 candidates, 2 runs; 2 refused before any run" in shown
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["verdict"]["outcome"] for row in found] == ["PASSED", "FAILED", "UNPARSED", "FAILED"]
+    assert not (folder / "verdicts.jsonl.part").exists()
+    assert call(folder, path, *kept) == 1
+    assert "4 candidates, 0 runs; 2 known already" in capsys.readouterr().out
+    mapping = folder / "preds.json"
+    mapping.write_text(json.dumps({task.id: {"model_patch": right}}))
+    assert call(folder, mapping, "--json") == 0
+    assert [row["task"] for row in json.loads(capsys.readouterr().out)] == [task.id]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"instance_id": "none", "model_patch": ""}, "preds.jsonl, entry 1: {folder} has no task 'none'"),
+        ({"model_patch": ""}, "needs instance_id (text) and model_patch, not only model_patch"),
+        ({"instance_id": "x", "model_patch": 3}, "model_patch must be text, not 3"),
+        ([1], "a prediction is an object"),
+    ],
+)
+def test_bad_predictions_are_refused_before_anything_runs(folder: Path, capsys: Capture, row: object, message: str) -> None:
+    assert call(folder, predictions(folder, [row], lines=False), "--out", str(folder / "out")) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message.format(folder=folder) in line
+    assert not (folder / "out.part").exists()
+
+
+def test_a_broken_line_of_predictions_is_named(folder: Path, task: Task, capsys: Capture) -> None:
+    path = folder / "preds.jsonl"
+    path.write_text(json.dumps({"instance_id": task.id, "model_patch": ""}) + "\n\n{broken\n")
+    assert call(folder, path) == 2
+    assert f"{path}:3: no JSON" in capsys.readouterr().err
+
+
+def test_patches_come_one_way_and_predictions_name_their_task(folder: Path, task: Task, capsys: Capture) -> None:
+    path = predictions(folder, [{"instance_id": task.id, "model_patch": ""}])
+    assert main(["verify", "--task", str(folder)]) == 2 and call(folder, path, "--patch", "x") == 2
+    assert capsys.readouterr().err.count("give either --patch") == 2
+    assert call(folder, path, "--id", task.id) == 2
+    assert "--id has no effect with --predictions" in capsys.readouterr().err
+
+
+def test_ctrl_c_leaves_no_process_and_loses_no_verdict(folder: Path, task: Task) -> None:
+    source = task.files["solution.py"]
+    hang = make_patch(
+        task.files, {"solution.py": source.replace("return x - x", "return x - x if x else [i for i in iter(int, 1)]")}
+    )
+    rows: list[object] = [{"instance_id": task.id, "model_patch": (folder / "right").read_text()}]
+    rows += [{"instance_id": task.id, "model_patch": hang.decode()}] * 300  # hanging ones are not kept, so each costs its limit
+    part, cache = folder / "verdicts.jsonl.part", folder / "verdicts.sqlite"
+    command = [sys.executable, "-c", "from swefuse.cli.main import run; run()", "verify", "--task", str(folder)]
+    command += ["--predictions", str(predictions(folder, rows)), "--out", str(folder / "verdicts.jsonl"), "--cache", str(cache)]
+    before = mounts()
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not (part.exists() and part.read_bytes().count(b"\n") > 2):
+        assert time.monotonic() < deadline and started.poll() is None
+    workers = descendants(started.pid)
+    assert len(workers) > 2
+    os.killpg(started.pid, signal.SIGINT)
+    _, err = started.communicate(timeout=60)
+    assert started.returncode == 130 and f"verdicts so far are in {part}" in err
+    assert not [pid for pid in workers if alive(pid)], "a process is left"
+    assert mounts() == before
+    assert VerdictCache(cache).get(next(iter(keys(cache)))) is not None
+
+
+def descendants(pid: int) -> list[int]:
+    found = [pid]
+    for one in found:
+        for thread in Path(f"/proc/{one}/task").iterdir():
+            found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def mounts() -> str:
+    return Path("/proc/self/mounts").read_text()
+
+
+def keys(cache: Path) -> list[str]:
+    with sqlite3.connect(cache) as file:
+        return [row[0] for row in file.execute("SELECT key FROM verdict")]

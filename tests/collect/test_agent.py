@@ -17,7 +17,7 @@ from swefuse.records import Action, Outcome, PolicyIdentity, TestResult, Traject
 from swefuse.sandbox.base import Job, Output
 from swefuse.sandbox.local import LocalSandbox
 from swefuse.verify import Verifier
-from swefuse.verify.verifier import Candidate
+from swefuse.verify.many import Candidate
 from swefuse.workspace import ref
 
 

@@ -12,7 +12,7 @@ from swefuse.evaluate.run import EvalConfig, Result, best_of, difference, evalua
 from swefuse.policy.scripted import ScriptedPolicy
 from swefuse.records import Call, Kind, Outcome, PolicyIdentity, Provenance, Suite, Task, Trajectory, Verdict
 from swefuse.tasks.store import save_tasks
-from swefuse.verify.verifier import Candidate
+from swefuse.verify.many import Candidate
 
 GOOD, BAD, LOST = Outcome.PASSED, Outcome.FAILED, Outcome.INFRA
 SOURCE = "def double(x: int) -> int:\n    return x - x\n"

@@ -16,7 +16,7 @@ from swefuse.learn.tokens import codec_for
 from swefuse.learn.value import ResidualHead
 from swefuse.policy.local import LocalPolicy
 from swefuse.records import Trajectory, Verdict
-from swefuse.verify.verifier import Candidate
+from swefuse.verify.many import Candidate
 from swefuse.workspace import ref
 
 CODEC = codec_for(tokenizer())

@@ -35,7 +35,7 @@ from swefuse.learn.value import HEADS, Candidates, make_head
 from swefuse.records import Outcome, Pair, Verdict
 from swefuse.scale.executor import InlineExecutor
 from swefuse.verify import Verifier
-from swefuse.verify.verifier import Candidate
+from swefuse.verify.many import Candidate
 from swefuse.workspace import ref
 
 SETTINGS = RlvrSettings(tasks=2, samples=4, micro_batch=16, lr=1e-3, warmup=0, max_infra=0.5, weights="off")

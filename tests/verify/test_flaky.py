@@ -8,7 +8,7 @@ from small_task import RIGHT, make_task
 from swefuse.errors import DataError
 from swefuse.records import Evidence, Outcome, Suite, Task
 from swefuse.scale import InlineExecutor
-from swefuse.verify import init_worker
+from swefuse.verify import Candidate, init_worker, verify_many
 from swefuse.verify.flaky import flakiness, without_flaky
 from swefuse.verify.verifier import Verifier
 
@@ -80,3 +80,43 @@ def test_what_passes_only_in_a_warm_worker_is_found_by_a_cold_run(share: float, 
         assert share == 0 or "passed in a warm worker, FAILED in a new process" in verdict.reason
         honest = verifier.verify(task, {**task.files, "m.py": RIGHT})
         assert honest.outcome is Outcome.PASSED and honest.parts.get("cold", 0.0) == share
+
+
+def test_a_task_that_a_warm_worker_cannot_judge_goes_cold_and_says_why() -> None:
+    """The test wants a module not to be loaded that a warm worker has loaded for other tasks."""
+    text = "import sys\nfrom m import f\ndef test_a():\n    assert 'colorsys' not in sys.modules and f(1) == 2\n"
+    warm = order_matters(A, files={"other.py": "import colorsys\n"})
+    task = order_matters(A, files={"tests/test_n.py": text})
+    with InlineExecutor(init_worker, ("local",)) as executor:
+        assert [verdict.outcome for verdict in verify_many([Candidate(warm, warm.reference or {})], executor)] == [Outcome.PASSED]
+        steady, found = flakiness([warm, task], executor, repeats=2)
+        assert not steady.problem and not steady.cold
+        assert (found.problem, found.matrix) == ("", {})
+        assert found.cold.startswith("in a warm worker the reference is FAILED: tests/test_n.py::test_a")
+        kept = without_flaky(task, found)
+        assert kept.evidence is not None and kept.evidence.cold == found.cold and kept.suites == task.suites
+        (verdict,) = verify_many([Candidate(kept, kept.reference or {})], executor)
+        assert verdict.outcome is Outcome.PASSED
+        assert flakiness([kept], executor, repeats=2)[0].cold == "", "it is known already"
+
+
+def test_a_reference_that_passes_only_in_a_warm_worker_is_refused() -> None:
+    text = "import sys\nfrom m import f\ndef test_a():\n    assert 'colorsys' in sys.modules and f(1) == 2\n"
+    task = order_matters(A, files={"tests/test_n.py": text, "other.py": "import colorsys\n"})
+    init_worker()
+    (found,) = flakiness([task], InlineExecutor(), repeats=2)
+    with pytest.raises(DataError, match=r"passes in a warm worker and not in a new interpreter: tests/test_n.py::test_a"):
+        without_flaky(task, found)
+
+
+def test_ids_that_change_between_runs_are_left_out_by_name() -> None:
+    text = "import os, pytest\nfrom m import f\ndef test_a():\n    assert f(1) == 2\n"
+    text += "@pytest.mark.parametrize('x', [os.urandom(8).hex()])\ndef test_r(x): pass\n"
+    random = "tests/test_n.py::test_r[0123456789abcdef]"
+    task = order_matters(A, random, files={"tests/test_n.py": text})
+    init_worker()
+    (found,) = flakiness([task], InlineExecutor(), repeats=2)
+    assert (found.problem, found.vanished, found.rate) == ("", (random,), 0.5)
+    assert without_flaky(task, found).suites[0].expected == (A,)
+    with pytest.raises(DataError, match=r"tests are flaky: tests/test_n.py::test_r"):
+        without_flaky(task, found, policy="refuse")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,12 +15,14 @@ import pytest
 from small_task import RIGHT, WRONG, make_task
 
 from swefuse.errors import DataError, SandboxError
-from swefuse.records import Outcome, Task
+from swefuse.records import Evidence, Outcome, Task
 from swefuse.sandbox.base import Job, Output
 from swefuse.sandbox.local import LocalSandbox
 from swefuse.scale import InlineExecutor, ProcessExecutor
 from swefuse.verify import Candidate, Patched, Verifier, init_worker, verify_many
+from swefuse.verify.many import saved
 from swefuse.verify.patch import make_patch
+from swefuse.verify.tests import Limits
 
 
 def changed(task: Task, source: str) -> Mapping[str, str]:
@@ -198,3 +204,87 @@ def test_patches_are_judged_like_states_and_none_is_left_out(task: Task) -> None
     assert verdicts[5].reason == "the patch is empty" and all(verdict.score == 0 for verdict in verdicts[2:])
     (whole,) = verify_many([Patched(task, right, "pytest", repeats=2)], executor)
     assert (whole.outcome, whole.form, whole.repeats) == (Outcome.PASSED, "pytest", 2)
+
+
+def test_what_was_done_and_saved_is_counted(task: Task) -> None:
+    items = [
+        Candidate(task, changed(task, RIGHT)), Candidate(task, changed(task, RIGHT)), Candidate(task, changed(task, WRONG + "#")),
+        Patched(task, b" "), Patched(task, b"@@ -1 +1 @@\n"), Patched(task, make_patch(task.files, changed(task, RIGHT))),
+        Candidate(task, {**task.files, "conftest.py": ""}),
+    ]  # fmt: skip
+    inline: Counter[str] = Counter()
+    assert len(list(verify_many(items, InlineExecutor(init_worker), inline))) == 7
+    assert inline == {"candidates": 7, "known": 2, "refused": 3, "runs": 2}
+    processes: Counter[str] = Counter()
+    with ProcessExecutor(1, init_worker) as executor:
+        list(verify_many(items, executor, processes))
+    assert processes == inline
+    assert saved(inline) == "7 candidates, 2 runs; 2 known already; 3 refused before any run"
+    init_worker().close()
+
+
+def test_a_fast_verdict_and_a_retry_are_counted(shaky: tuple[Verifier, Shaky], task: Task) -> None:
+    verifier, sandbox = shaky
+    sandbox.failures_left = 1
+    whole = task.model_copy(update={"reference": dict(changed(task, RIGHT))})
+    verifier.verify(whole, changed(task, WRONG + "#"), "pytest", fail_fast=True)
+    assert verifier.tally == {"candidates": 1, "stopped_early": 1, "runs": 2, "retries": 1}
+
+
+class Slow(LocalSandbox):
+    """Tells that every job takes three seconds, which those with less to spend do not live to see."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allowed: list[float] = []
+
+    def run(self, job: Job) -> Output:
+        self.allowed.append(job.cpu_s)
+        return Output("", "cpu", job.cpu_s) if job.cpu_s < 3 else dataclasses.replace(super().run(job), cpu_s=3.0)
+
+
+def test_a_candidate_that_hangs_is_given_up_as_early_as_its_reference_lets(task: Task) -> None:
+    whole = task.model_copy(update={"reference": dict(changed(task, RIGHT))})
+    with Verifier(f"{__name__}:Slow", cache=False, cold_share=0.0) as verifier:
+        assert isinstance(verifier.sandbox, Slow)
+        assert verifier.verify(whole, changed(task, RIGHT), "pytest").outcome is Outcome.PASSED
+        # the first two seconds, the reference, the candidate; then its canaries and those of the reference
+        assert verifier.sandbox.allowed[:3] == [2.0, 20.0, 20.0]
+    with Verifier(f"{__name__}:Shaky", cache=False) as verifier:
+        assert isinstance(verifier.sandbox, Shaky)
+        assert verifier.verify(whole, changed(task, "while True: pass\n"), "pytest").outcome is Outcome.TIMEOUT
+        assert [job.cpu_s for job in verifier.sandbox.jobs] == [2.0, 20.0], "a try and the quick reference, no second try"
+        assert verifier.verify(whole, changed(task, "while 1: pass\n"), "pytest").outcome is Outcome.TIMEOUT
+        assert len(verifier.sandbox.jobs) == 3, "what the reference takes is known"
+    with Verifier(f"{__name__}:Shaky", cache=False, limits=Limits(pytest_cpu_s=1.0)) as verifier:
+        assert isinstance(verifier.sandbox, Shaky)
+        verifier.verify(task, changed(task, "while True: pass\n"), "pytest")
+        assert [job.cpu_s for job in verifier.sandbox.jobs] == [1.0]
+
+
+def test_a_task_that_is_known_to_need_it_runs_cold(shaky: tuple[Verifier, Shaky], task: Task) -> None:
+    verifier, sandbox = shaky
+    evidence = Evidence(repeats=3, reference_passes=True, null_fails=True, cold="measured")
+    assert verifier.verify(task.model_copy(update={"evidence": evidence}), changed(task, RIGHT), "pytest").outcome is Outcome.PASSED
+    assert [job.fresh_process for job in sandbox.jobs] == [True]
+
+
+def test_a_task_whose_candidate_passed_only_warm_is_not_trusted_to_a_warm_worker_again(task: Task) -> None:
+    loads = task.model_copy(update={"files": {**task.files, "other.py": "import colorsys\n"}})
+    source = RIGHT.replace("2 * x", "2 * x if 'colorsys' in sys.modules else 0")
+    with Verifier(f"{__name__}:Shaky", cold_share=1.0) as verifier:
+        assert isinstance(verifier.sandbox, Shaky)
+        found = verifier.verify(loads, {**loads.files, "m.py": f"import sys\n{source}"}, "pytest")
+        assert found.outcome is Outcome.FLAKY and verifier.tally["cold_disagreed"] == 1
+        assert "PASSED WARM AND NOT COLD" in saved(verifier.tally)
+        verifier.verify(loads, {**loads.files, "m.py": WRONG + "#"}, "pytest")
+        assert [job.fresh_process for job in verifier.sandbox.jobs] == [False, True, True]
+
+
+def test_other_packages_are_another_environment() -> None:
+    text = "import sys\nfrom swefuse.verify.cache import environment_lock\nprint(environment_lock())"
+    mine = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout
+    other = f"import sys\nsys.version += 'x'\n{text}"
+    assert len(mine.strip()) == 64
+    assert mine != subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, check=True).stdout
+    assert mine == subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,14 @@ from swefuse.records import Task
 
 if TYPE_CHECKING:
     from swefuse.verify.strength import Strength
+
+
+class Flaky(StrEnum):
+    """What becomes of a task with a flaky test."""
+
+    LEAVE_OUT = "leave_out"
+    REFUSE = "refuse"
+
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A tasks.jsonl, or the folder that holds it.")]
 FormOption = Annotated[str | None, typer.Option("--form", help="calls or pytest; calls where the task has both.")]
@@ -83,6 +92,9 @@ def flaky(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Write the tasks here, flaky tests left out, without those to be refused."),
     ] = None,
+    policy: Annotated[
+        Flaky, typer.Option("--policy", help="What becomes of a task with a flaky test that does not decide.")
+    ] = Flaky.LEAVE_OUT,
     form: FormOption = None,
     workers: WorkersOption = CORES,
     as_json: JsonOption = False,
@@ -102,12 +114,13 @@ def flaky(
     for task, one in zip(known, found, strict=True):
         refused = ""
         try:
-            kept.append(without_flaky(task, one, form))
+            kept.append(without_flaky(task, one, form, policy.value))
         except DataError as error:
             refused = str(error)
-        if refused or one.matrix:
+        if refused or one.matrix or one.vanished or one.cold:
             matrix = {id_: list(outcomes) for id_, outcomes in one.matrix.items()}
-            rows.append({"task": task.id, "runs": one.runs, "rate": one.rate, "matrix": matrix, "refused": refused})
+            row = {"task": task.id, "runs": one.runs, "rate": one.rate, "matrix": matrix, "vanished": list(one.vanished)}
+            rows.append({**row, "cold": one.cold, "refused": refused})
     if out is not None:
         save_tasks(out, kept)
     if as_json:
@@ -120,7 +133,12 @@ def flaky(
 
 def _show(rows: list[dict[str, Any]], tasks_: int, kept: int) -> None:
     for row in rows:
-        say(f"{row['task']}  {'refused: ' + row['refused'] if row['refused'] else 'flaky tests left out'}")
+        unsteady = "flaky tests left out" if row["matrix"] or row["vanished"] else "steady in a new interpreter"
+        say(f"{row['task']}  {'refused: ' + row['refused'] if row['refused'] else unsteady}")
+        if row["cold"]:
+            say(f"  runs cold: {row['cold']}")
+        for id_ in row["vanished"]:
+            say(f"  {id_}: in no run, so its id is another in each")
         for id_, outcomes in row["matrix"].items():
             say(f"  {id_}: {' '.join(outcomes)}")
     steady = tasks_ - len(rows)

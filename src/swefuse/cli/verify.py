@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,14 +36,20 @@ def add_to(app: typer.Typer) -> None:
     """Add the command."""
     text = example(
         "swefuse verify --task runs/quickstart/tasks --id 3f2a --patch fix.diff",
-        "swefuse verify --task task.json --patch - < fix.diff",
+        "swefuse verify --task tasks.jsonl --predictions preds.jsonl --out verdicts.jsonl --cache verdicts.sqlite",
     )
     app.command("verify", epilog=text)(verify)
 
 
 def verify(
     task: Annotated[Path, typer.Option("--task", metavar="FILE", help="A task as JSON, a tasks.jsonl or a folder that holds one.")],
-    patch: Annotated[list[str], typer.Option("--patch", metavar="FILE", help="A unified diff; '-' is stdin. May be given again.")],
+    patch: Annotated[
+        list[str] | None, typer.Option("--patch", metavar="FILE", help="A unified diff; '-' is stdin. May be given again.")
+    ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option("--predictions", metavar="FILE", help="Patches of many tasks: JSON (lines) with instance_id and model_patch."),
+    ] = None,
     task_id: Annotated[str | None, typer.Option("--id", help="Which task of the file: its id or the beginning of it.")] = None,
     form: Annotated[str | None, typer.Option("--form", help="calls or pytest; calls where the task has both.")] = None,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Runs that must agree, else the verdict is FLAKY.")] = 1,
@@ -46,6 +57,12 @@ def verify(
         bool, typer.Option("--fail-fast", help="Fail-to-pass tests first, and no test after the first failure (pytest form).")
     ] = False,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that verify.")] = os.cpu_count() or 1,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write a line of JSON for each verdict; shows a summary instead.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option("--cache", metavar="FILE", help="Verdicts of earlier calls are found here, and new ones kept.")
+    ] = None,
     measure: Annotated[
         list[Measured] | None, typer.Option("--measure", help="Let it count in the score of patches that pass; may be given again.")
     ] = None,
@@ -63,34 +80,111 @@ def verify(
     from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
     from swefuse.verify import Patched, init_worker, verify_many
+    from swefuse.verify.many import saved
 
     if fail_fast and repeat > 1:
         raise UserError("--fail-fast has no effect with --repeat: runs that are to be compared are whole; give one of the two")
-    chosen = _task(task, task_id)
-    if form is not None and chosen.suite(form) is None:
-        raise UserError(f"--form {form}: the task has no such tests{nearest(form, {suite.form for suite in chosen.suites})}")
-    wanted = tuple(dict.fromkeys(one.value for one in measure or ()))
-    items = [Patched(chosen, _read(name), form, repeat, fail_fast=fail_fast) for name in patch]
-    found: list[Verdict] = []
     if allow_weak and sandbox != AUTO:
         raise UserError(f"--allow-weak-sandbox has no effect with --sandbox {sandbox}, which is what it is; leave one of them out")
+    asked = _asked(task, patch or [], predictions, task_id)
+    _check_form(form, [one.task for one in asked])
     sandbox = resolve(sandbox, allow_weak)
     open_sandbox(sandbox).close()  # a wrong name, or a program that is missing, is said here and once
-    pool = ProcessExecutor(min(workers, len(items)), init_worker, (sandbox, True, None, None, wanted))
-    with pool as executor, stage_progress("verify", quiet=as_json or len(items) == 1) as progress:
-        for verdict in verify_many(items, executor):
+    wanted = tuple(dict.fromkeys(one.value for one in measure or ()))
+    items = [Patched(one.task, one.patch, form, repeat, fail_fast=fail_fast) for one in asked]
+    found: list[Verdict] = []
+    tally: Counter[str] = Counter()
+    pool = ProcessExecutor(min(workers, len(items)), init_worker, (sandbox, True, cache, None, wanted))
+    quiet = as_json or len(items) == 1
+    with _kept(out) as keep, pool as executor, stage_progress("verify", quiet=quiet, rate="candidates") as progress:
+        for one, verdict in zip(asked, verify_many(items, executor, tally), strict=True):
             found.append(verdict)
+            keep(_row(one, verdict))
             progress(len(found), len(items))
-    notes = [_notes(chosen, item.patch) for item in items]
-    if as_json:
-        print_json([
-            {"patch": name, "task": chosen.id, "notes": note, "verdict": verdict.model_dump(mode="json")}
-            for name, note, verdict in zip(patch, notes, found, strict=True)
-        ])  # fmt: skip
+    if as_json and out is None:
+        print_json([_row(one, verdict) for one, verdict in zip(asked, found, strict=True)])
+    elif as_json:
+        print_json({"outcomes": Counter(verdict.outcome.value for verdict in found), "tally": tally})
+    elif out is None and predictions is None:
+        for one, verdict in zip(asked, found, strict=True):
+            say("\n".join(_lines(one, verdict)))
     else:
-        for name, note, verdict in zip(patch, notes, found, strict=True):
-            say("\n".join(_lines(name, note, verdict)))
+        counts = Counter(verdict.outcome.value for verdict in found)
+        say("\n".join(f"{count:7}  {name}" for name, count in counts.most_common()))
+    if not as_json and len(items) > 1:
+        say(saved(tally))
     _leave(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One patch to be judged. ``name`` is the file it came from, or the id that a line of predictions gave."""
+
+    name: str
+    task: Task
+    patch: bytes
+
+
+def _asked(path: Path, patches: list[str], predictions: Path | None, wanted: str | None) -> list[_Asked]:
+    from swefuse.cli.predictions import read_predictions
+    from swefuse.tasks.store import load_tasks
+
+    if bool(patches) == (predictions is not None):
+        raise UserError("give either --patch, for patches of one task, or --predictions, for patches of many")
+    tasks = load_tasks(path / "tasks.jsonl" if path.is_dir() else path)
+    if not tasks:
+        raise DataError(f"{path} holds no task")
+    if predictions is None:
+        chosen = _one(path, tasks, wanted)
+        return [_Asked(name, chosen, _read(name)) for name in patches]
+    if wanted is not None:
+        raise UserError("--id has no effect with --predictions, each of which names its task; leave it out")
+    known = {one.id: one for one in tasks}
+    rows = read_predictions(predictions)
+    for where, name, _ in rows:
+        if name not in known:
+            raise UserError(f"{where}: {path} has no task {name!r}{nearest(name, list(known)[:2000])}")
+    return [_Asked(name, known[name], patch) for _, name, patch in rows]
+
+
+def _check_form(form: str | None, tasks: list[Task]) -> None:
+    for one in tasks:
+        if form is not None and one.suite(form) is None:
+            raise UserError(f"--form {form}: task {one.id} has no such tests{nearest(form, {suite.form for suite in one.suites})}")
+
+
+def _row(one: _Asked, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "patch": one.name, "task": one.task.id, "notes": _notes(one.task, one.patch), "verdict": verdict.model_dump(mode="json"),
+    }  # fmt: skip
+
+
+@contextmanager
+def _kept(out: Path | None) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Writes rows to ``out``, which appears when all are there; until then, and where it ends early, they are in ``out.part``."""
+    if out is None:
+        yield lambda row: None
+        return
+    part = out.with_name(out.name + ".part")
+    try:
+        file = part.open("w", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"--out {out}: cannot be written: {error.strerror}") from error
+    kept = 0
+    try:
+        with file:
+
+            def keep(row: dict[str, Any]) -> None:
+                nonlocal kept
+                file.write(json.dumps(row) + "\n")
+                file.flush()
+                kept += 1
+
+            yield keep
+    except BaseException:
+        typer.echo(f"{kept} verdicts so far are in {part}; with --cache the same call goes on from there", err=True)
+        raise
+    part.replace(out)
 
 
 def _leave(found: list[Verdict]) -> None:
@@ -104,15 +198,10 @@ def _leave(found: list[Verdict]) -> None:
         raise typer.Exit(1)
 
 
-def _task(path: Path, wanted: str | None) -> Task:
-    from swefuse.tasks.store import load_tasks
-
-    tasks = load_tasks(path / "tasks.jsonl" if path.is_dir() else path)
+def _one(path: Path, tasks: list[Task], wanted: str | None) -> Task:
     named = [one for one in tasks if wanted is None or one.id.startswith(wanted)]
     if len(named) == 1:
         return named[0]
-    if not tasks:
-        raise DataError(f"{path} holds no task")
     if not named:
         hint = nearest(wanted or "", [one.id for one in tasks[:2000]])
         raise UserError(f"--id {wanted}: none of the {len(tasks)} tasks of {path} has it{hint}")
@@ -139,10 +228,10 @@ def _notes(task: Task, patch: bytes) -> list[str]:
         return []  # the verdict says it
 
 
-def _lines(name: str, notes: list[str], verdict: Verdict) -> list[str]:
+def _lines(one: _Asked, verdict: Verdict) -> list[str]:
     failing: dict[str, Any] = {id_: result for id_, result in verdict.tests.items() if result.outcome != "passed"}
     passed = f"{len(verdict.tests) - len(failing)} of {len(verdict.tests)} tests pass" if verdict.tests else "no test was run"
-    lines = [f"{verdict.outcome}  {name}: {passed}, score {verdict.score:.2f}, {verdict.cpu_s:.2f} s of CPU"]
+    lines = [f"{verdict.outcome}  {one.name}: {passed}, score {verdict.score:.2f}, {verdict.cpu_s:.2f} s of CPU"]
     if verdict.reason:
         lines.append(f"  {verdict.reason}")
     lines += [
@@ -150,4 +239,4 @@ def _lines(name: str, notes: list[str], verdict: Verdict) -> list[str]:
     ]
     if len(failing) > _SHOWN:
         lines.append(f"  and {len(failing) - _SHOWN} more; --json has all")
-    return lines + [f"  note: {note}" for note in notes]
+    return lines + [f"  note: {note}" for note in _notes(one.task, one.patch)]

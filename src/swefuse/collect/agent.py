@@ -14,7 +14,7 @@ from swefuse.collect import actions, prompts, protocol
 from swefuse.errors import PatchError
 from swefuse.policy.base import Policy, Reply, Request
 from swefuse.records import Action, PolicyIdentity, Step, Task, Trajectory, Verdict, content_hash
-from swefuse.verify.verifier import Candidate
+from swefuse.verify.many import Candidate
 from swefuse.workspace import apply_edit, ref
 
 Verify = Callable[[Sequence[Candidate]], Iterable[Verdict]]

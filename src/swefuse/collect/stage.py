@@ -15,7 +15,7 @@ from swefuse.records import SCHEMA, Task, Trajectory
 from swefuse.sandbox.choose import resolve
 from swefuse.scale.executor import Executor, ProcessExecutor
 from swefuse.tasks.store import load_tasks, save_lines
-from swefuse.verify.verifier import init_worker, verify_one
+from swefuse.verify.many import init_worker, verify_one
 
 Progress = Callable[[int, int], None]
 

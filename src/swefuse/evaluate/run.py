@@ -19,7 +19,7 @@ from swefuse.records import Outcome, Task, Trajectory
 from swefuse.sandbox.choose import resolve
 from swefuse.scale.executor import ProcessExecutor
 from swefuse.tasks.store import load_tasks, save_lines
-from swefuse.verify.verifier import init_worker, verify_many
+from swefuse.verify.many import init_worker, verify_many
 
 Progress = Callable[[int, int], None]
 Chooser = Callable[[Sequence[Task], Sequence[Sequence[Trajectory]]], list[list[float]]]

@@ -40,7 +40,7 @@ from swefuse.records import Pair, Task
 from swefuse.sandbox.choose import AUTO, resolve
 from swefuse.scale.executor import ProcessExecutor
 from swefuse.tasks.store import load_tasks
-from swefuse.verify.verifier import init_worker, verify_many
+from swefuse.verify.many import init_worker, verify_many
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -157,7 +157,7 @@ def weigh(data: Rollouts, known: Candidates, head: Head, weigher: Weigher, setti
     start = 0
     for task, members in zip(data.tasks, data.trajectories, strict=True):
         verdicts = [t.verdict for t in members if t.verdict is not None]
-        for pair in make_pairs(task.id, verdicts, settings.reward):
+        for pair in make_pairs(task, verdicts, settings.reward):
             found.append(pair.model_copy(update={"a": pair.a + start, "b": pair.b + start}))
         start += len(members)
     places = known.graded.nonzero().flatten().tolist()

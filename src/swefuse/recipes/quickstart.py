@@ -63,10 +63,11 @@ def _run_seed(config: QuickstartConfig, out: Path, resume: bool, bars: Bars, lab
         for name, step in STEPS.items():
             if name in state["done"]:
                 continue
-            started = time.monotonic()
+            started, before = time.monotonic(), work.tally.copy()
             with PeakMemory() as memory, bars(label + name) as progress:
                 step(work, progress)
             state["done"][name] = round(time.monotonic() - started, 2)
+            state.setdefault("verified", {})[name] = dict(work.tally - before)
             state["peak_rss_mb"] = max(state["peak_rss_mb"], memory.peak_mb)
             save_lines(out / "state.json", [json.dumps(state, indent=1)])
     finally:

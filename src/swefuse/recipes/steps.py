@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from swefuse.scale.executor import ProcessExecutor
 from swefuse.tasks import build
 from swefuse.tasks.splits import HELDOUT
 from swefuse.tasks.store import load_tasks, save_lines
-from swefuse.verify.verifier import Candidate, init_worker, verify_many
+from swefuse.verify.many import Candidate, init_worker, verify_many
 
 if TYPE_CHECKING:
     from swefuse.learn.batch import Example
@@ -40,6 +41,7 @@ class Run:
     def __init__(self, config: QuickstartConfig, out: Path) -> None:
         self.config, self.out = config, out
         self._executor: ProcessExecutor | None = None
+        self.tally: Counter[str] = Counter()
 
     @property
     def verdicts(self) -> Path:
@@ -56,7 +58,7 @@ class Run:
 
     def verify(self) -> Verify:
         """Verdicts in the order of the candidates."""
-        return lambda items: verify_many(items, self.executor)
+        return lambda items: verify_many(items, self.executor, self.tally)
 
     def close(self) -> None:
         """End the processes."""

@@ -47,6 +47,7 @@ def _report(run: Run, results: Results, state: dict[str, Any]) -> ReportModel:
         stats = library.stats()
     tasks = json.loads((run.out / "tasks" / "summary.json").read_text(encoding="utf-8"))
     counts = Counter(task.split for task in run.tasks)
+    verified = state.get("verified", {}).values()
     ungraded = sum(r.ungraded for models in results.values() for rows in models.values() for r in rows)
     return ReportModel(
         seed=run.config.seed,
@@ -58,6 +59,7 @@ def _report(run: Run, results: Results, state: dict[str, Any]) -> ReportModel:
             "trajectories_accepted": stats.accepted,
             "trajectories_refused": stats.refused,
             "ungraded_episodes": ungraded,
+            **{f"verifier_{key}": sum(done.get(key, 0) for done in verified) for key in ("candidates", "known", "runs")},
         },
         versions={name: _version(name) for name in PACKAGES} | {"python": platform.python_version()},
         results={

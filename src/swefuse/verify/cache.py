@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import sqlite3
+import sys
 from collections import OrderedDict
+from functools import cache
 from pathlib import Path
 
-from swefuse.records import Outcome, Verdict
+from swefuse.records import Outcome, Verdict, content_hash
+from swefuse.sandbox.local import surroundings
 
 _NEVER = frozenset({Outcome.INFRA, Outcome.FLAKY, Outcome.TIMEOUT})  # they may come out differently on another day
 
@@ -26,6 +30,15 @@ def _open(path: Path) -> sqlite3.Connection:
     finally:
         os.close(folder)
     return file
+
+
+@cache
+def environment_lock() -> str:
+    """Content hash of what candidates can import: this Python and the installed packages with their versions."""
+    folders = [Path(folder) for folder in surroundings()["site"]]
+    installed = [entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir()]
+    packages = sorted(name for name in installed if name.endswith((".dist-info", ".egg-info")))
+    return content_hash([sys.version, platform.machine(), packages])
 
 
 class VerdictCache:

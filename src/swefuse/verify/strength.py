@@ -16,7 +16,7 @@ from swefuse.code.operators import Edit, apply, breaks
 from swefuse.errors import DataError
 from swefuse.records import Outcome, Task
 from swefuse.scale.executor import Executor
-from swefuse.verify.verifier import Candidate, verify_many
+from swefuse.verify.many import Candidate, verify_many
 from swefuse.workspace import Files
 
 Progress = Callable[[int, int], None]

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
-from swefuse.errors import DataError, PatchError, SandboxError
+from swefuse.errors import DataError, SandboxError
 from swefuse.records import Outcome, Suite, Task, TestResult, Verdict, content_hash
 from swefuse.sandbox import Output, open_sandbox
-from swefuse.scale.executor import Executor
-from swefuse.verify.cache import VerdictCache
+from swefuse.verify.cache import VerdictCache, environment_lock
 from swefuse.verify.canary import perturbed
 from swefuse.verify.judge import MISSING, Judgement
 from swefuse.verify.measure import Measure, lines_run, new_findings
-from swefuse.verify.patch import apply_patch
 from swefuse.verify.score import score, speed, style
 from swefuse.verify.screen import changed_paths, screen
 from swefuse.verify.tests import PLAIN, How, Limits, run_suite
@@ -25,8 +23,10 @@ from swefuse.workspace import Files, ref
 
 NOT_RUN = TestResult(outcome="missing", detail="not run: an earlier test failed")
 COLD_SHARE = 0.02
+FIRST_CPU_S = 2.0  # most suites take a tenth of it; the rest of the limit is for those whose reference is slow itself
+SLOWER = 10.0
 MOST_DECOYS = 256  # tasks whose canaries, and whose reference's results, are remembered
-VERSION = 4  # part of every cache key: raise it whenever the same candidate may get another verdict
+VERSION = 5  # part of every cache key: raise it whenever the same candidate may get another verdict
 
 
 class Verifier:
@@ -37,6 +37,10 @@ class Verifier:
     not pass there is FLAKY, and a sign that warm workers cannot be trusted with its task. ``measure``: parts of the score beside
     the tests, for candidates that pass: ``cost`` (lines that run, against the reference; ``calls`` form), ``style`` (new lint
     findings).
+
+    ``tally`` counts what was done: ``candidates``, of these ``known`` from the cache, ``refused`` before any run, ``stopped_early``
+    by ``fail_fast``; ``runs`` of tests in the sandbox, beside them ``retries`` after a failure of the sandbox, among them
+    ``cold_runs`` of the sample; ``cold_disagreed``, candidates that passed warm and not cold.
     """
 
     def __init__(
@@ -54,6 +58,9 @@ class Verifier:
         self._costs: dict[tuple[str, str], int | None] = {}
         self._name = sandbox_name
         self._cache = VerdictCache(cache_path) if cache else None
+        self.tally: Counter[str] = Counter()
+        self._cold: set[str] = set()  # tasks that a warm worker was found to judge otherwise
+        self._allowed: dict[tuple[str, str], float] = {}
         self._alone: dict[tuple[str, str], bool] = {}
         self._decoys: dict[tuple[str, str], tuple[Task, tuple[str, ...]]] = {}
 
@@ -79,20 +86,25 @@ class Verifier:
         several ``repeats``, and where these tests do not pass alone on the task's own reference.
         """
         suite = pick_suite(task, form)
+        self.tally["candidates"] += 1
         changed = changed_paths(task, files)
         key = ""
         if self._cache is not None:
-            settings = [VERSION, self._name, self.limits.of(suite.form), visible_only, suite_digest(suite), sorted(self.measure)]
+            how = [self._name, environment_lock(), self.limits.of(suite.form), visible_only, sorted(self.measure)]
+            settings = [VERSION, *how, suite_digest(suite)]
             key = content_hash([*settings, ref(task.files), ref(files), task.protected, task.editable])
             for name in () if fresh else (key, f"{key}-fast")[: 1 + fail_fast]:
                 known = self._cache.get(name)
                 if known is not None and known.repeats >= repeats:
+                    self.tally["known"] += 1
                     return known
         reasons = screen(task, files, changed)
         if reasons:
+            self.tally["refused"] += 1
             verdict = Verdict(outcome=Outcome.TAMPERED, form=suite.form, reason="; ".join(reasons)[:1000])
         else:
             early = self._first_failure(task, suite, files, changed) if fail_fast and repeats == 1 else None
+            self.tally["stopped_early"] += early is not None
             verdict = early or self._run(task, suite, files, changed, repeats, visible_only)
         if self._cache is not None:
             self._cache.put(f"{key}-fast" if "not_run" in verdict.parts else key, verdict)
@@ -195,8 +207,11 @@ class Verifier:
                 )
         if int(content_hash([task.id, ref(files)])[:8], 16) < self.cold_share * 2**32:
             parts["cold"] = 1.0
+            self.tally["cold_runs"] += 1
             cold, _ = self._once(task, suite, files, changed, How(fresh_process=True))
             if cold.outcome is not Outcome.PASSED:
+                self.tally["cold_disagreed"] += 1
+                self._cold.add(task.id)
                 return Outcome.FLAKY, f"passed in a warm worker, {cold.outcome} in a new process: {cold.reason}"[:1000]
         return Outcome.PASSED, ""
 
@@ -212,11 +227,41 @@ class Verifier:
         return self._alone[key]
 
     def _once(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], how: How = PLAIN) -> tuple[Judgement, Output]:
-        """One run; a failure of the sandbox is tried once more, in the new worker that it then has."""
+        """One run; cold where the task asks for it.
+
+        In the ``pytest`` form a candidate that hangs is given up after FIRST_CPU_S, unless the task's reference needs so long that
+        it may take more.
+        """
+        if suite.form != "pytest" or not task.reference or self.limits.pytest_cpu_s <= FIRST_CPU_S:
+            return self._attempt(task, suite, files, changed, self.limits, how)
+        judgement, output = self._attempt(task, suite, files, changed, replace(self.limits, pytest_cpu_s=FIRST_CPU_S), how)
+        if judgement.outcome is not Outcome.TIMEOUT or (allowed := self._may_take(task, suite)) <= FIRST_CPU_S:
+            return judgement, output
+        return self._attempt(task, suite, files, changed, replace(self.limits, pytest_cpu_s=allowed), how)
+
+    def _attempt(
+        self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], limits: Limits, how: How
+    ) -> tuple[Judgement, Output]:
+        """One run within ``limits``; a failure of the sandbox is tried once more, in the new worker that it then has."""
+        cold = task.id in self._cold or bool(task.evidence and task.evidence.cold)
+        how = replace(how, fresh_process=how.fresh_process or cold)
+        self.tally["runs"] += 1
         try:
-            return run_suite(self.sandbox, task, suite, files, changed, self.limits, how)
+            return run_suite(self.sandbox, task, suite, files, changed, limits, how)
         except SandboxError:
-            return run_suite(self.sandbox, task, suite, files, changed, self.limits, how)
+            self.tally["retries"] += 1
+            return run_suite(self.sandbox, task, suite, files, changed, limits, how)
+
+    def _may_take(self, task: Task, suite: Suite) -> float:
+        """CPU seconds that a candidate may take: SLOWER times what the reference does, at most what the limits say."""
+        key = (task.id, suite_digest(suite))
+        if key not in self._allowed:
+            reference = task.reference or {}
+            _, output = self._attempt(task, suite, reference, changed_paths(task, reference), self.limits, PLAIN)
+            if len(self._allowed) >= MOST_DECOYS:
+                self._allowed.clear()
+            self._allowed[key] = min(self.limits.pytest_cpu_s, SLOWER * output.cpu_s)
+        return self._allowed[key]
 
     def _canaries(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...]) -> tuple[int, list[str]]:
         """How many tests fail on the reference once they expect other values, and those of them that pass on ``files``."""
@@ -265,70 +310,3 @@ def pick_suite(task: Task, form: str | None) -> Suite:
 def suite_digest(suite: Suite) -> str:
     """Content hash of a suite."""
     return content_hash(suite.model_dump())
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One piece of work for ``verify_many``; the fields are the arguments of ``Verifier.verify``."""
-
-    task: Task
-    files: Mapping[str, str]
-    form: str | None = None
-    repeats: int = 1
-    visible_only: bool = False
-    fresh: bool = False
-    fail_fast: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Patched:
-    """A candidate as a unified diff on the task's initial state, for ``verify_many``; the other fields are those of ``Candidate``.
-
-    A patch that cannot be applied is UNPARSED, with the line and the reason; an empty one has FAILED. Neither is ever left out.
-    """
-
-    task: Task
-    patch: bytes
-    form: str | None = None
-    repeats: int = 1
-    fresh: bool = False
-    fail_fast: bool = False
-
-
-_verifier: Verifier | None = None
-
-
-def init_worker(
-    sandbox_name: str = "local",
-    cache: bool = True,
-    cache_path: Path | None = None,
-    limits: Limits | None = None,
-    measure: Collection[Measure] = (),
-) -> Verifier:
-    """Give this process its verifier; use it as an executor's initializer. Arguments: see ``Verifier``."""
-    global _verifier
-    if _verifier is not None:
-        _verifier.close()
-    _verifier = Verifier(sandbox_name, cache, cache_path, limits, measure=measure)
-    atexit.register(_verifier.close)
-    return _verifier
-
-
-def verify_one(item: Candidate | Patched) -> Verdict:
-    """Verify in this process's verifier, which is made with its defaults if ``init_worker`` has not run."""
-    verifier = _verifier or init_worker()
-    if isinstance(item, Candidate):
-        return verifier.verify(item.task, item.files, item.form, item.repeats, item.visible_only, item.fresh, item.fail_fast)
-    form = pick_suite(item.task, item.form).form
-    if not item.patch.strip():
-        return Verdict(outcome=Outcome.FAILED, form=form, reason="the patch is empty")
-    try:
-        files = apply_patch(item.task.files, item.patch).files
-    except PatchError as error:
-        return Verdict(outcome=Outcome.UNPARSED, form=form, reason=str(error)[:1000])
-    return verifier.verify(item.task, files, item.form, item.repeats, fresh=item.fresh, fail_fast=item.fail_fast)
-
-
-def verify_many(items: Iterable[Candidate | Patched], executor: Executor) -> Iterator[Verdict]:
-    """Verdicts in the order of ``items``."""
-    return executor.map(verify_one, items)
