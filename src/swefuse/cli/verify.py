@@ -76,20 +76,14 @@ def verify(
     as_json: JsonOption = False,
 ) -> None:
     """Judge patches on a task: 0 when all pass, 1 when one does not, 3 when the sandbox could not tell."""
-    from swefuse.sandbox import open_sandbox
-    from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
     from swefuse.verify import Patched, init_worker, verify_many
-    from swefuse.verify.many import saved
 
     if fail_fast and repeat > 1:
         raise UserError("--fail-fast has no effect with --repeat: runs that are to be compared are whole; give one of the two")
-    if allow_weak and sandbox != AUTO:
-        raise UserError(f"--allow-weak-sandbox has no effect with --sandbox {sandbox}, which is what it is; leave one of them out")
     asked = _asked(task, patch or [], predictions, task_id)
     _check_form(form, [one.task for one in asked])
-    sandbox = resolve(sandbox, allow_weak)
-    open_sandbox(sandbox).close()  # a wrong name, or a program that is missing, is said here and once
+    sandbox = _sandbox(sandbox, allow_weak)
     wanted = tuple(dict.fromkeys(one.value for one in measure or ()))
     items = [Patched(one.task, one.patch, form, repeat, fail_fast=fail_fast) for one in asked]
     found: list[Verdict] = []
@@ -101,19 +95,24 @@ def verify(
             found.append(verdict)
             keep(_row(one, verdict))
             progress(len(found), len(items))
-    if as_json and out is None:
-        print_json([_row(one, verdict) for one, verdict in zip(asked, found, strict=True)])
-    elif as_json:
-        print_json({"outcomes": Counter(verdict.outcome.value for verdict in found), "tally": tally})
-    elif out is None and predictions is None:
-        for one, verdict in zip(asked, found, strict=True):
-            say("\n".join(_lines(one, verdict)))
-    else:
-        counts = Counter(verdict.outcome.value for verdict in found)
-        say("\n".join(f"{count:7}  {name}" for name, count in counts.most_common()))
-    if not as_json and len(items) > 1:
-        say(saved(tally))
+    _show(asked, found, tally, as_json, brief=out is not None or (predictions is not None and not as_json))
     _leave(found)
+
+
+def _show(asked: list[_Asked], found: list[Verdict], tally: Counter[str], as_json: bool, brief: bool) -> None:
+    """Every verdict, or if ``brief`` how many there are of each outcome."""
+    from swefuse.verify.many import saved
+
+    counts = Counter(verdict.outcome.value for verdict in found)
+    if as_json:
+        print_json({"outcomes": counts, "tally": tally} if brief else [_row(*pair) for pair in zip(asked, found, strict=True)])
+        return
+    if brief:
+        say("\n".join(f"{count:7}  {name}" for name, count in counts.most_common()))
+    else:
+        say("\n".join("\n".join(_lines(*pair)) for pair in zip(asked, found, strict=True)))
+    if len(found) > 1:
+        say(saved(tally))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +144,18 @@ def _asked(path: Path, patches: list[str], predictions: Path | None, wanted: str
         if name not in known:
             raise UserError(f"{where}: {path} has no task {name!r}{nearest(name, list(known)[:2000])}")
     return [_Asked(name, known[name], patch) for _, name, patch in rows]
+
+
+def _sandbox(name: str, allow_weak: bool) -> str:
+    """The name of a sandbox that is there: a wrong one, or a program that is missing, is said here and once."""
+    from swefuse.sandbox import open_sandbox
+    from swefuse.sandbox.choose import AUTO, resolve
+
+    if allow_weak and name != AUTO:
+        raise UserError(f"--allow-weak-sandbox has no effect with --sandbox {name}, which is what it is; leave one of them out")
+    chosen = resolve(name, allow_weak)
+    open_sandbox(chosen).close()
+    return chosen
 
 
 def _check_form(form: str | None, tasks: list[Task]) -> None:
