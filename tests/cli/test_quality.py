@@ -9,6 +9,7 @@ import pytest
 
 from swefuse.cli.main import main
 from swefuse.records import Suite, Task
+from swefuse.tasks.store import load_tasks
 
 Capture = pytest.CaptureFixture[str]
 
@@ -29,6 +30,28 @@ def test_strength_names_what_slips_through_and_what_is_missing(task: Task, tmp_p
     assert page.count("survived: solution.py:3 double:") == len(found["survivors"])
     assert main(["tasks", "strength", str(tmp_path), "--form", "pytest"]) == 2
     assert "--form pytest: not every task has such tests; valid: calls" in capsys.readouterr().err
+    assert main(["tasks", "strength", str(tmp_path), "--add", "3"]) == 2
+    assert main(["tasks", "strength", str(tmp_path), "--add", "3", "--form", "pytest", "--out", "x"]) == 2
+    assert capsys.readouterr().err.count("--add") == 2
+
+
+def test_tasks_leave_with_their_strength_and_with_more_tests(task: Task, tmp_path: Path, capsys: Capture) -> None:
+    right = task.files["solution.py"].replace("x - x", "x + x")
+    weak = task.suites[0].model_copy(update={"calls": task.suites[0].calls[:3], "fail_to_pass": ("t2",), "pass_to_pass": ("t0",)})
+    suites = (weak.model_copy(update={"calls": (weak.calls[0], weak.calls[2])}),)
+    solved = task.model_copy(
+        update={"reference": {"solution.py": right}, "suites": suites, "id": Task.make_id(task.kind, task.files, suites)}
+    )
+    (tmp_path / "tasks.jsonl").write_text(solved.model_dump_json() + "\n", encoding="utf-8")
+    out = tmp_path / "stronger.jsonl"
+    assert main(["tasks", "strength", str(tmp_path), "--out", str(out)]) == 0
+    (plain,) = load_tasks(out)
+    assert plain.evidence is not None and plain.evidence.strength is not None and plain.evidence.strength < 1
+    assert main(["tasks", "strength", str(tmp_path), "--add", "4", "--out", str(out)]) == 0
+    (strong,) = load_tasks(out)
+    assert strong.evidence is not None and strong.evidence.strength is not None
+    assert strong.evidence.strength > plain.evidence.strength
+    assert f"before {len(strong.suites[0].calls) - 2} more calls" in capsys.readouterr().out
 
 
 def test_flaky_tests_are_named_and_left_out(task: Task, tmp_path: Path, capsys: Capture) -> None:
@@ -46,3 +69,5 @@ def test_flaky_tests_are_named_and_left_out(task: Task, tmp_path: Path, capsys: 
     assert "1 tasks, 0 steady, 1 with flaky tests left out, 0 refused" in page
     assert main(["tasks", "flaky", str(tmp_path / "steady.jsonl"), "--repeat", "6", "--workers", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"tasks": 1, "kept": 1, "flaky": []}
+    assert main([*arguments, "--policy", "refuse"]) == 1
+    assert f"{shaky.id}  refused: tests are flaky: test_x.py::test_b" in capsys.readouterr().out

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from small_task import RIGHT, make_task
 
-from swefuse.records import Task
+from swefuse.records import Evidence, Task
+from swefuse.sandbox.base import Job
 from swefuse.verify import Verifier
-from swefuse.verify.measure import lines_run, new_findings
+from swefuse.verify.measure import lines_run, new_findings, seconds_run
 from swefuse.verify.tests import Limits
 
 SLOW = (
@@ -37,9 +38,49 @@ def test_lines_are_counted_exactly_and_alike(solved: Task) -> None:
         assert cost(SLOW) == 4 + 2 + (2 + 51 + 50 + 1)
         assert cost(SLOW) == cost(SLOW)
         assert cost("import os\ndef f(x):\n    os._exit(0)\n") is None, "a count that does not come to its end is none"
-        pytest_suite = solved.suite("pytest")
-        assert pytest_suite is not None
-        assert lines_run(verifier.sandbox, solved, pytest_suite, solved.files, Limits()) is None
+
+
+def test_lines_of_tests_are_counted_alike_warm_and_cold(solved: Task) -> None:
+    suite = solved.suite("pytest")
+    assert suite is not None
+    evidence = Evidence(repeats=1, reference_passes=True, null_fails=True, cold="to compare")
+
+    def cost(verifier: Verifier, source: str, task: Task = solved) -> int | None:
+        return lines_run(verifier.sandbox, task, suite, {**task.files, "m.py": source}, Limits())
+
+    with Verifier(cache=False) as warm:
+        right = cost(warm, RIGHT)
+        assert right is not None and right == cost(warm, RIGHT) > 6, "the tests' own lines count too, the same for all"
+        assert cost(warm, SLOW) == right + 104, "110 lines instead of 6, as in the calls form"
+        assert cost(warm, "import os\ndef f(x):\n    os._exit(0)\n") is None
+        output = warm.sandbox.run(
+            Job(
+                "pytest",
+                {**solved.files, "m.py": RIGHT},
+                tests=suite.expected,
+                count_lines=True,
+                fresh_process=True,
+                cpu_s=20.0,
+            )
+        )
+        assert f'"lines": {right}' in output.records
+    with Verifier(measure=("cost",), cold_share=0.0) as verifier:
+        slow = verifier.verify(solved.model_copy(update={"evidence": evidence}), {**solved.files, "m.py": SLOW}, "pytest")
+        assert slow.parts["speed"] == pytest.approx(right / (right + 104))
+
+
+def test_where_lines_cannot_be_counted_time_is_compared(solved: Task) -> None:
+    suite = solved.suite("pytest")
+    assert suite is not None and solved.reference is not None
+    busy = "def f(x):\n    if x < 0:\n        raise ValueError(x)\n    sum(range(9_000_000))\n    return 2 * x\n"
+    with Verifier(cache=False, measure=("cost",), cold_share=0.0) as verifier:
+        both = seconds_run(verifier.sandbox, solved, suite, {**solved.files, "m.py": busy}, solved.reference, Limits())
+        assert both is not None and both[0] > 2 * both[1] > 0
+        wrong = {**solved.files, "m.py": "def f(x):\n    return 7\n"}
+        assert seconds_run(verifier.sandbox, solved, suite, wrong, solved.reference, Limits()) is None
+        blind = "import sys\nprint = sys.exit\n" + RIGHT.replace("return 2 * x", "sys.settrace(None)\n    return 2 * x")
+        verdict = verifier.verify(solved, {**solved.files, "m.py": blind}, "pytest")
+        assert verdict.parts["cost"] > 1, "who stops the count is counted as far as it went"
 
 
 def test_only_new_findings_count() -> None:

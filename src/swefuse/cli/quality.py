@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from swefuse.errors import DataError, UserError, nearest
 from swefuse.records import Task
 
 if TYPE_CHECKING:
-    from swefuse.verify.strength import Strength
+    from swefuse.tasks.strengthen import Strengthened
 
 
 class Flaky(StrEnum):
@@ -30,7 +31,7 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A tasks.json
 FormOption = Annotated[str | None, typer.Option("--form", help="calls or pytest; calls where the task has both.")]
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes that verify.")]
 CORES = os.cpu_count() or 1
-_STRENGTH = ("swefuse tasks strength runs/tasks 3f9c", "swefuse tasks strength runs/tasks --first 20 --most 60 --json")
+_STRENGTH = ("swefuse tasks strength runs/tasks 3f9c", "swefuse tasks strength runs/tasks --add 8 --out stronger.jsonl")
 _FLAKY = ("swefuse tasks flaky runs/tasks --repeat 5", "swefuse tasks flaky tasks.jsonl --form pytest --out steady.jsonl")
 
 
@@ -48,6 +49,13 @@ def strength(
     first: Annotated[int, typer.Option("--first", min=1, help="Without an id: this many tasks from the beginning.")] = 20,
     most: Annotated[int, typer.Option("--most", min=1, help="Mutants of one task.")] = 100,
     seconds: Annotated[float | None, typer.Option("--seconds", min=0.1, help="Of one task: no more mutants after that.")] = None,
+    add: Annotated[
+        int,
+        typer.Option("--add", min=0, help="Calls that may be added to a task's tests, to notice what slips through (calls form)."),
+    ] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the tasks here, with their strength in their evidence.")
+    ] = None,
     form: FormOption = None,
     workers: WorkersOption = CORES,
     as_json: JsonOption = False,
@@ -55,30 +63,58 @@ def strength(
     """Measure how many small bugs in the reference solution the tests notice, and list those that slip through."""
     from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
-    from swefuse.verify import init_worker
+    from swefuse.tasks.store import save_tasks
+    from swefuse.tasks.workers import init_worker
+    from swefuse.verify.tests import Limits
+
+    if add and out is None:
+        raise UserError("--add has no effect without --out, the file for the tasks with more tests")
+    if add and form not in (None, "calls"):
+        raise UserError(f"--add {add} has no effect with --form {form}: only tests in the form calls can be added to")
+    form = "calls" if add else form
+    known = _load(file)
+    chosen = [tasks.find(known, task_id)] if task_id is not None else known[:first]
+    _check_form(chosen, form)
+    found: list[Strengthened] = []
+    pool = ProcessExecutor(workers, init_worker, (resolve(AUTO), None, Limits().pytest_cpu_s))
+    with pool as executor, stage_progress("strength", quiet=as_json) as progress:
+        for one in executor.map(partial(_one, most=most, seconds=seconds, form=form, add=add), chosen):
+            found.append(one)
+            progress(len(found), len(chosen))
+    if out is not None:
+        save_tasks(out, [one.task for one in found])
+    if as_json:
+        print_json([_strength_row(one) for one in found])
+        return
+    for one in found:
+        say("\n".join(_strength_lines(one, survivors=task_id is not None)))
+
+
+def _one(task: Task, most: int, seconds: float | None, form: str | None, add: int) -> Strengthened:
+    """Runs in a worker process."""
+    from swefuse.scale import InlineExecutor
+    from swefuse.tasks.strengthen import Strengthened, measured, strengthen
     from swefuse.verify.strength import strength as measure
 
-    known = _load(file, form)
-    chosen = [tasks.find(known, task_id)] if task_id is not None else known[:first]
-    found = []
-    with ProcessExecutor(workers, init_worker, (resolve(AUTO),)) as executor, stage_progress("strength", quiet=as_json) as progress:
-        for number, task in enumerate(chosen, 1):
-            found.append(measure(task, executor, most, seconds, form))
-            progress(number, len(chosen))
-    if as_json:
-        print_json([_strength_row(task, one) for task, one in zip(chosen, found, strict=True)])
-        return
-    for task, one in zip(chosen, found, strict=True):
-        share = "no mutant" if one.share is None else f"{one.killed} of {one.judged} mutants killed ({one.share:.0%})"
-        say(f"{task.id}  {task.provenance.function:24} {share}, {one.listed} in all")
-        for mutant in one.survivors if task_id is not None else ():
-            say(f"  survived: {mutant}")
+    if add:
+        return strengthen(task, add, most, seconds)
+    found = measure(task, InlineExecutor(), most, seconds, form)
+    return Strengthened(measured(task, found), (), found, found)
 
 
-def _strength_row(task: Task, found: Strength) -> dict[str, Any]:
+def _strength_lines(one: Strengthened, survivors: bool) -> list[str]:
+    after, before = one.after, one.before
+    share = "no mutant" if after.share is None else f"{after.killed} of {after.judged} mutants killed ({after.share:.0%})"
+    more = f"; {before.killed} before {len(one.added)} more calls" if one.added else ""
+    lines = [f"{one.task.id}  {one.task.provenance.function:24} {share}, {after.listed} in all{more}"]
+    return lines + [f"  survived: {mutant}" for mutant in after.survivors if survivors]
+
+
+def _strength_row(one: Strengthened) -> dict[str, Any]:
+    found = one.after
     return {
-        "task": task.id, "share": found.share, "killed": found.killed, "judged": found.judged, "listed": found.listed,
-        "ungraded": found.ungraded,
+        "task": one.task.id, "share": found.share, "killed": found.killed, "judged": found.judged, "listed": found.listed,
+        "ungraded": found.ungraded, "share_before": one.before.share, "added": [call.model_dump() for call in one.added],
         "survivors": [
             {"path": m.path, "function": m.function, **m.edit._asdict(), "kind": m.edit.kind.value} for m in found.survivors
         ],
@@ -106,7 +142,8 @@ def flaky(
     from swefuse.verify import init_worker
     from swefuse.verify.flaky import flakiness, without_flaky
 
-    known = _load(file, form)
+    known = _load(file)
+    _check_form(known, form)
     with ProcessExecutor(workers, init_worker, (resolve(AUTO),)) as executor, stage_progress("flaky", quiet=as_json) as progress:
         found = flakiness(known, executor, repeat, form, progress)
     kept: list[Task] = []
@@ -145,14 +182,18 @@ def _show(rows: list[dict[str, Any]], tasks_: int, kept: int) -> None:
     say(f"{tasks_} tasks, {steady} steady, {kept - steady} with flaky tests left out, {tasks_ - kept} refused")
 
 
-def _load(file: Path, form: str | None) -> list[Task]:
-    """The tasks of a file, all of which have tests of that form."""
+def _load(file: Path) -> list[Task]:
+    """The tasks of a file."""
     from swefuse.tasks.store import load_tasks
 
     known = load_tasks(file / "tasks.jsonl" if file.is_dir() else file)
     if not known:
         raise DataError(f"{file} holds no task")
-    if form is not None and any(task.suite(form) is None for task in known):
-        forms = sorted(set.intersection(*({suite.form for suite in task.suites} for task in known)))
-        raise UserError(f"--form {form}: not every task has such tests{nearest(form, forms)}")
     return known
+
+
+def _check_form(chosen: list[Task], form: str | None) -> None:
+    """Every task that is to be looked at has tests of that form."""
+    if form is not None and any(task.suite(form) is None for task in chosen):
+        forms = sorted(set.intersection(*({suite.form for suite in task.suites} for task in chosen)))
+        raise UserError(f"--form {form}: not every task has such tests{nearest(form, forms)}")

@@ -21,7 +21,7 @@ class Job:
     ``files`` is the whole state, path -> text. ``parse`` names the Python files that must compile before anything runs.
     ``calls``: ``entry`` is ``module.py:function``, ``calls`` holds pairs of id and text of a tuple literal, the arguments; modules
     are imported from memory, and the candidate gets no second process or thread. With ``count_lines`` the ``end`` record says how
-    many lines of Python the calls have executed.
+    many lines of Python the calls, or in the other form the tests, have executed.
     ``pytest``: ``tests`` are node ids, or files to run whole; with ``fail_fast`` none is run after the first that does not pass;
     ``protected`` paths are read-only for the candidate; ``nonce`` marks genuine records; ``preload`` names modules of the
     environment that a sandbox may import ahead, never the work tree's own; ``shuffle`` above 0 is the seed of another order of the

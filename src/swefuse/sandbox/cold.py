@@ -46,7 +46,7 @@ def main() -> None:
 
         jail.prctl(4, 1)  # PR_SET_DUMPABLE: the tests may look into their own /proc
         os.write(3, b"+")
-        recorder.run({name: job[name] for name in ("nonce", "tests", "fail_fast", "shuffle")}, f"{box}/repo")
+        recorder.run({name: job[name] for name in recorder.WANTED}, f"{box}/repo")
     os._exit(0)
 
 

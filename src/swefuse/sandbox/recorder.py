@@ -1,8 +1,9 @@
 """Runs pytest inside the sandbox and reports every phase of every test on file descriptor 3. Exit codes and text prove nothing.
 
 Warm: ``run`` in a fork of a worker that has imported pytest. Cold: as a script, ``recorder.py SITE_FOLDERS ROOT``, with
-``{"nonce": ..., "tests": [...], "fail_fast": ..., "shuffle": ...}`` on standard input: the mark that each record carries, the node
-ids to run (or files to run whole), whether the first failure ends the run, and the seed of another order (0: as they stand).
+``{"nonce": ..., "tests": [...], "fail_fast": ..., "shuffle": ..., "count_lines": ...}`` on standard input: the mark that each
+record carries, the node ids to run (or files to run whole), whether the first failure ends the run, the seed of another order (0:
+as they stand), and whether the end tells how many lines of Python the tests have run.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ import os
 import random
 import sys
 import types
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, NoReturn
+
+WANTED = ("nonce", "tests", "fail_fast", "shuffle", "count_lines")  # the parts of a job that matter here
 
 
 class Recorder:
     """The pytest plugin."""
 
-    def __init__(self, nonce: str, tests: list[str], shuffle: int = 0) -> None:
+    def __init__(self, nonce: str, tests: list[str], shuffle: int = 0, counter: LineCounter | None = None) -> None:
         self._nonce, self._tests, self._write, self._dumps = nonce, frozenset(tests), os.write, json.dumps
-        self._shuffle = shuffle
+        self._shuffle, self._counter = shuffle, counter
 
     def _emit(self, **record: Any) -> None:
         line = self._dumps({"nonce": self._nonce, **record}).encode("ascii") + b"\n"
@@ -49,7 +53,34 @@ class Recorder:
 
     def pytest_sessionfinish(self, exitstatus: Any) -> None:
         """The end of the session."""
-        self._emit(end=int(exitstatus))
+        self._emit(end=int(exitstatus), **({"lines": self._counter.lines} if self._counter else {}))
+
+
+class LineCounter:
+    """A second plugin: counts the lines of Python that run inside of tests, in this thread, but not pytest's own."""
+
+    def __init__(self, *own: types.ModuleType) -> None:
+        self.lines = 0
+        self._own = tuple(os.path.dirname(str(module.__file__)) + os.sep for module in own)
+        self._theirs: dict[types.CodeType, bool] = {}
+
+    def pytest_runtest_call(self) -> Generator[None, Any, Any]:
+        """Around the call phase of each test. A wrapper, which ``run`` says once pytest is there."""
+        sys.settrace(self._trace)
+        try:
+            return (yield)
+        finally:
+            sys.settrace(None)
+
+    def _trace(self, frame: types.FrameType, event: str, value: object) -> Callable[..., Any] | None:
+        code = frame.f_code
+        if code not in self._theirs:
+            self._theirs[code] = not code.co_filename.startswith(self._own)
+        return self._line if self._theirs[code] else None
+
+    def _line(self, frame: types.FrameType, event: str, value: object) -> Callable[..., Any]:
+        self.lines += event == "line"
+        return self._line
 
 
 def seed() -> None:
@@ -135,15 +166,23 @@ def run(wanted: dict[str, Any], root: str, prepared: Any = None) -> NoReturn:
     import pytest
 
     files = list(dict.fromkeys(test.partition("::")[0] for test in wanted["tests"]))
-    recorder = Recorder(wanted["nonce"], wanted["tests"], wanted["shuffle"])
+    counter = None
+    if wanted["count_lines"]:
+        import _pytest
+        import pluggy
+
+        counter = LineCounter(_pytest, pluggy)
+        pytest.hookimpl(wrapper=True, tryfirst=True)(LineCounter.pytest_runtest_call)
+    plugins = [Recorder(wanted["nonce"], wanted["tests"], wanted["shuffle"], counter), *([counter] if counter else [])]
     most = int(wanted["fail_fast"])  # 0: no limit
     sys.argv[:] = ["pytest"]
     sys.path[:0] = [root, os.path.join(root, "src")]
     if prepared is None:
         own = [*FIXED, f"--rootdir={root}", f"--confcutdir={root}", f"--maxfail={most}"]
-        os._exit(int(pytest.main([*own, *files], plugins=[recorder])))
+        os._exit(int(pytest.main([*own, *files], plugins=plugins)))
     prepared.args, prepared.option.maxfail = files, most
-    prepared.pluginmanager.register(recorder)
+    for plugin in plugins:
+        prepared.pluginmanager.register(plugin)
     os._exit(int(prepared.hook.pytest_cmdline_main(config=prepared)))
 
 

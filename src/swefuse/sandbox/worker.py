@@ -345,7 +345,7 @@ def _child(job: Mapping[str, Any], slot: Slot, packed: list[tuple[str, bytes]], 
 
 
 def _wanted(job: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: job[name] for name in ("nonce", "tests", "fail_fast", "shuffle")}
+    return {name: job[name] for name in recorder.WANTED}
 
 
 def _exec_pytest(job: Mapping[str, Any], slot: Slot) -> NoReturn:

@@ -14,10 +14,10 @@ PYTEST_CPU_S = 4.0
 _verifier: Verifier | None = None
 
 
-def init_worker(sandbox_name: str = "local", verdicts: Path | None = None) -> None:
+def init_worker(sandbox_name: str = "local", verdicts: Path | None = None, pytest_cpu_s: float = PYTEST_CPU_S) -> None:
     """Initializer for executors: the verifier of this process. What it finds goes into the file ``verdicts`` for later stages."""
     global _verifier
-    _verifier = init_verifier(sandbox_name, verdicts is not None, verdicts, Limits(pytest_cpu_s=PYTEST_CPU_S))
+    _verifier = init_verifier(sandbox_name, verdicts is not None, verdicts, Limits(pytest_cpu_s=pytest_cpu_s))
 
 
 def sandbox() -> Sandbox:

@@ -4,38 +4,60 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from statistics import median
 from typing import Literal
 
 from swefuse.code import lint
 from swefuse.errors import InfraError
-from swefuse.records import Suite, Task
+from swefuse.records import Outcome, Suite, Task
 from swefuse.sandbox.base import Job, Sandbox
 from swefuse.verify.screen import protected_paths
-from swefuse.verify.tests import Limits, selected_calls
+from swefuse.verify.tests import How, Limits, run_suite, selected_calls
 from swefuse.workspace import Files
 
 Measure = Literal["cost", "style"]
-SLOWER = 40  # a counted run may take so many times the CPU time of a plain one
+SLOWER = 40  # a counted run of calls may take so many times the CPU time of a plain one
+TIMES = 5  # runs of the candidate and of the reference whose CPU time is compared
 
 
 def lines_run(sandbox: Sandbox, task: Task, suite: Suite, files: Files, limits: Limits) -> int | None:
-    """Lines of Python that all calls of a suite execute together: the same number in every run of the same code.
+    """Lines of Python that all calls, or tests, of a suite execute together: the same number in every run of the same code.
 
-    None in the ``pytest`` form, and where the count did not come to its end. The candidate's own process counts, so one that cheats
-    can make it small; it is worth the few hundredths that the score gives for it, and no failing test.
+    What pytest itself executes is left out, and so is what runs in other threads and processes. None where the count did not come
+    to its end. The candidate's own process counts, so one that cheats can make it small; it is worth the few hundredths that the
+    score gives for it, and no failing test.
     """
-    if suite.form != "calls":
-        return None
-    protected = set(protected_paths(task))
-    modules = {path: text for path, text in files.items() if path.endswith(".py") and path not in protected}
-    calls = tuple((call.id, call.args) for call in selected_calls(suite, visible_only=False))
-    job = Job("calls", modules, (), suite.entry, calls, count_lines=True, cpu_s=SLOWER * limits.calls_cpu_s)
-    last = sandbox.run(job).records.rstrip("\n").rpartition("\n")[2]
+    if suite.form == "pytest":
+        _, output = run_suite(sandbox, task, suite, files, (), limits, How(count_lines=True))
+    else:
+        protected = set(protected_paths(task))
+        modules = {path: text for path, text in files.items() if path.endswith(".py") and path not in protected}
+        calls = tuple((call.id, call.args) for call in selected_calls(suite, visible_only=False))
+        job = Job("calls", modules, (), suite.entry, calls, count_lines=True, cpu_s=SLOWER * limits.calls_cpu_s)
+        output = sandbox.run(job)
+    last = output.records.rstrip("\n").rpartition("\n")[2]
     try:
         lines = json.loads(last).get("lines")
     except (ValueError, AttributeError):
         return None
     return lines if type(lines) is int and lines >= 1 else None
+
+
+def seconds_run(
+    sandbox: Sandbox, task: Task, suite: Suite, files: Files, reference: Files, limits: Limits
+) -> tuple[float, float] | None:
+    """Median CPU seconds of the candidate and of the reference, which take turns, for suites whose lines cannot be counted.
+
+    None where a run came to no end. Differences of a few hundredths are noise.
+    """
+    spent: tuple[list[float], list[float]] = ([], [])
+    for _ in range(TIMES):
+        for state, found in zip((files, reference), spent, strict=True):
+            judgement, output = run_suite(sandbox, task, suite, state, (), limits)
+            if judgement.outcome is not Outcome.PASSED:
+                return None
+            found.append(max(output.cpu_s, 0.001))
+    return median(spent[0]), median(spent[1])
 
 
 def new_findings(task: Task, files: Files, changed: Sequence[str]) -> int | None:

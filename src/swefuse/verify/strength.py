@@ -134,7 +134,9 @@ def _judge(
         if seconds is not None and time.monotonic() - started >= seconds:
             break
         part = chosen[at : at + BATCH]
-        for mutant, verdict in zip(part, verify_many([Candidate(task, m.files, form) for m in part], executor), strict=True):
+        for mutant, verdict in zip(
+            part, verify_many([Candidate(task, m.files, form, fail_fast=True) for m in part], executor), strict=True
+        ):
             if not verdict.outcome.graded or verdict.outcome is Outcome.UNPARSED:
                 ungraded += 1
                 continue

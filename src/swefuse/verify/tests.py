@@ -32,13 +32,15 @@ class Limits:
 class How:
     """How one run of a suite is made.
 
-    ``part``: ``visible`` are the calls that an agent may see; only pytest can end at the first failure. The other two are for
-    pytest alone: ``shuffle`` above 0 seeds another order of the tests, ``fresh_process`` gives up what a warm worker saves.
+    ``part``: ``visible`` are the calls that an agent may see; only pytest can end at the first failure. The other three are for
+    pytest alone: ``shuffle`` above 0 seeds another order of the tests, ``fresh_process`` gives up what a warm worker saves,
+    ``count_lines`` has the lines of Python counted that the tests execute.
     """
 
     part: Literal["all", "visible", "to_first_failure"] = "all"
     shuffle: int = 0
     fresh_process: bool = False
+    count_lines: bool = False
 
 
 PLAIN = How()
@@ -63,7 +65,8 @@ def run_suite(
     preload = imported_modules(tuple(text for path, text in sorted(task.files.items()) if path.endswith(".py")))
     job = Job(
         "pytest", laid_over, parse, tests=suite.expected, protected=protected, nonce=nonce, preload=preload,
-        fail_fast=how.part == "to_first_failure", shuffle=how.shuffle, fresh_process=how.fresh_process, cpu_s=limits.pytest_cpu_s,
+        fail_fast=how.part == "to_first_failure", shuffle=how.shuffle, fresh_process=how.fresh_process,
+        count_lines=how.count_lines, cpu_s=limits.pytest_cpu_s,
     )  # fmt: skip
     output = sandbox.run(job)
     return judge_pytest(suite.expected, output, nonce), output

@@ -15,7 +15,7 @@ from swefuse.sandbox import Output, open_sandbox
 from swefuse.verify.cache import VerdictCache, environment_lock
 from swefuse.verify.canary import perturbed
 from swefuse.verify.judge import MISSING, Judgement
-from swefuse.verify.measure import Measure, lines_run, new_findings
+from swefuse.verify.measure import Measure, lines_run, new_findings, seconds_run
 from swefuse.verify.score import score, speed, style
 from swefuse.verify.screen import changed_paths, screen
 from swefuse.verify.tests import PLAIN, How, Limits, run_suite
@@ -35,8 +35,8 @@ class Verifier:
     ``sandbox_name``: see ``open_sandbox``. ``cache``: keep verdicts in memory; with ``cache_path`` also in that SQLite file.
     ``cold_share``: share of the candidates that pass in the ``pytest`` form which are run once more in a new process; one that does
     not pass there is FLAKY, and a sign that warm workers cannot be trusted with its task. ``measure``: parts of the score beside
-    the tests, for candidates that pass: ``cost`` (lines that run, against the reference; ``calls`` form), ``style`` (new lint
-    findings).
+    the tests, for candidates that pass: ``cost`` (lines that run, against the reference; CPU time where they cannot be counted),
+    ``style`` (new lint findings).
 
     ``tally`` counts what was done: ``candidates``, of these ``known`` from the cache, ``refused`` before any run, ``stopped_early``
     by ``fail_fast``; ``runs`` of tests in the sandbox, beside them ``retries`` after a failure of the sandbox, among them
@@ -187,10 +187,13 @@ class Verifier:
                     self._costs.clear()
                 self._costs[key] = lines_run(self.sandbox, task, suite, task.reference, self.limits)
             cost, reference = lines_run(self.sandbox, task, suite, files, self.limits), self._costs[key]
+            both: tuple[float, float] | None = (cost, reference) if cost and reference else None
+            if both is None and suite.form == "pytest":
+                both = seconds_run(self.sandbox, task, suite, files, task.reference, self.limits)
         except SandboxError:
             return
-        if cost and reference:
-            parts["cost"], parts["reference_cost"], parts["speed"] = float(cost), float(reference), speed(cost, reference)
+        if both:
+            parts["cost"], parts["reference_cost"], parts["speed"] = float(both[0]), float(both[1]), speed(*both)
 
     def _doubted(
         self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], parts: dict[str, float]
