@@ -20,6 +20,7 @@ from swefuse.errors import ConfigError, SandboxError
 from swefuse.sandbox import open_sandbox
 from swefuse.sandbox.base import Job
 from swefuse.sandbox.conformance import ask
+from swefuse.sandbox.limits import marks
 from swefuse.sandbox.local import LocalSandbox
 
 SIX = "def f():\n    return 6\n"
@@ -208,3 +209,13 @@ def test_sets_and_random_numbers_are_the_same_in_every_worker_and_form() -> None
             shown = sandbox.run(job).records
             found |= {record["value"], re.search(r"assert '([a-g0-9-]+)' == 0", shown)[1]}  # type: ignore[index]
     assert len(found) == 1
+
+
+def test_what_the_worker_has_loaded_is_not_held_against_a_candidate(sandbox: LocalSandbox) -> None:
+    output = sandbox.run(Job("pytest", {"test_a.py": "def test_a(): pass\n"}, tests=("test_a.py",), cpu_s=5.0, memory_mb=8))
+    assert (output.limit, '"outcome": "passed"' in output.records) == ("", True)
+
+
+@pytest.mark.parametrize(("records", "length"), [(b"+", 1), (b"+{", 1), (b"+=", 0), (b"+=+", 3), (b"", 0), (b"no room", 0)])
+def test_the_marks_tell_whose_turn_it_was(records: bytes, length: int) -> None:
+    assert marks(records) == length

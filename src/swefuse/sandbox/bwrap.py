@@ -25,11 +25,10 @@ from typing import IO, Self
 from swefuse.errors import SandboxError
 from swefuse.sandbox import jail
 from swefuse.sandbox.base import Job, Limit, Output
-from swefuse.sandbox.limits import RECORD_CAP, TEXT_CAP, proportional, tree, usage
+from swefuse.sandbox.limits import RECORD_CAP, TEXT_CAP, marks, proportional, tree, usage
 from swefuse.sandbox.local import environment, message, surroundings
 
 REMEDY = "install bubblewrap (Debian and Ubuntu: apt install bubblewrap), or use the sandbox 'local'"
-_MARKS = (b"+", b"+=+")
 _HERE = Path(__file__).resolve().parent
 _GRACE_S = 20.0  # until the candidate's turn has come
 
@@ -96,12 +95,12 @@ class BwrapSandbox:
 
     def _output(self, taken: _Taken, limit: Limit, used: float, wall_s: float) -> Output:
         blob = bytes(taken.records[:RECORD_CAP])
-        marks = blob[: 1 if blob[1:2] != b"=" else 3]
-        if marks not in _MARKS:
+        begin = marks(blob)
+        if not begin:
             cause = blob.lstrip(b"+=").decode("utf-8", "replace") or taken.text.decode("utf-8", "replace").strip() or "it died"
             raise SandboxError(f"bubblewrap did not run a job: {cause[-500:]}")
         text = taken.text[-TEXT_CAP:].decode("utf-8", "replace")
-        records = blob[len(marks) :].decode("utf-8", "replace")
+        records = blob[begin:].decode("utf-8", "replace")
         return Output(records, limit, max(0.0, used - (taken.base or 0.0)), wall_s, text, "bubblewrap starts a new process")
 
     def _send(self, stream: IO[bytes], job: Job) -> None:
@@ -169,8 +168,7 @@ def _protected(job: Job) -> Iterator[dict[str, int]]:
 
 def _turn(records: bytearray, kind: str) -> bool:
     """Whether the candidate's turn has come: what is used before that is not held against it."""
-    head = bytes(records[:3])
-    return head == b"+=+" or (head[:1] == b"+" and (kind == "calls" or head[1:2] == b"{"))
+    return marks(bytes(records[:3])) == 3 or (records[:1] == b"+" and (kind == "calls" or records[1:2] == b"{"))
 
 
 def _supervise(process: subprocess.Popen[bytes], records: int, taken: _Taken, job: Job) -> tuple[Limit, float]:

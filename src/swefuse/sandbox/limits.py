@@ -16,6 +16,17 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
+def marks(records: bytes) -> int:
+    """Length of the marks before the records if it was the candidate's turn at the end, else 0: then what went wrong is ours.
+
+    ``+`` the process is set up, and the candidate's files are being compiled; in the ``pytest`` form then ``=`` they compile and
+    pytest is started, ``+`` pytest is there. No line of the candidate runs before the last mark.
+    """
+    if records[1:2] == b"=":
+        return 3 if records[:3] == b"+=+" else 0
+    return int(records[:1] == b"+")
+
+
 def usage(pids: Iterable[int]) -> tuple[float, float]:
     """CPU seconds (those of processes already waited for included) and resident megabytes of processes."""
     ticks = pages = 0
@@ -35,6 +46,12 @@ def proportional(pids: Iterable[int]) -> float:
             lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
             total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
     return total / 1024
+
+
+def own_memory() -> tuple[int, int]:
+    """Bytes of address space and of resident memory of this process."""
+    fields = Path("/proc/self/statm").read_text().split()
+    return int(fields[0]) * PAGE, int(fields[1]) * PAGE
 
 
 def all_but_first(session: int | None = None) -> Iterator[int]:

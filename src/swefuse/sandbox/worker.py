@@ -26,12 +26,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from swefuse.sandbox import candidate, jail, landlock, limits, recorder, wire
-from swefuse.sandbox.limits import RECORD_CAP, TEXT_CAP, all_but_first, proportional, usage
+from swefuse.sandbox.limits import RECORD_CAP, TEXT_CAP, all_but_first, marks, proportional, usage
 
 _FOLDERS = (".", "tmp", "repo")
-# how records begin once the candidate's turn has come: what goes wrong before that is never held against it. ``+`` the process is
-# set up; ``=`` its files compile and pytest is started; ``+`` pytest is there. No line of the candidate runs before the last mark.
-_MARKS = (b"+", b"+=+")
 # imported once, here, so that a candidate's own import of them costs nothing
 _WARM = (
     "abc", "bisect", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "datetime", "decimal", "enum",
@@ -190,12 +187,12 @@ def run(job: Mapping[str, Any], slot: Slot) -> dict[str, Any]:
         _fresh(slot)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     blob = bytes(taken[records[0]][:RECORD_CAP])
-    marks = blob[: 1 if blob[1:2] != b"=" else 3]
-    if marks not in _MARKS:
+    begin = marks(blob)
+    if not begin:
         cause = blob.lstrip(b"+=").decode("utf-8", "replace")[:500] or (f"over the {limit} limit" if limit else "it died")
         return {"refused": f"the candidate's process could not be set up: {cause}"}
     return {
-        "records": blob[len(marks) :].decode("utf-8", "replace"),
+        "records": blob[begin:].decode("utf-8", "replace"),
         "limit": limit,
         "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         "wall_s": time.monotonic() - started,
@@ -207,6 +204,7 @@ def run(job: Mapping[str, Any], slot: Slot) -> dict[str, Any]:
 def _supervise(pid: int, taken: dict[int, bytearray], records: int, job: Mapping[str, Any], session: int | None) -> str:
     """Collect what comes until the child has ended or a limit is met; returns the limit's name or an empty text."""
     deadline, whole_tree = time.monotonic() + job["wall_s"], job["kind"] == "pytest"
+    memory_mb = job["memory_mb"] + (limits.own_memory()[1] >> 20 if whole_tree else 0)  # beside what is inherited from us
     clock = (~pid << 3) | 2  # the kernel's CPU clock of that process; it counts all its threads
     child = os.pidfd_open(pid)
     poll = select.poll()
@@ -228,7 +226,7 @@ def _supervise(pid: int, taken: dict[int, bytearray], records: int, job: Mapping
                 used, resident = usage(all_but_first(session)) if whole_tree else (time.clock_gettime(clock), 0.0)
                 if used >= job["cpu_s"]:
                     return "cpu"
-                if resident > job["memory_mb"] and proportional(all_but_first(session)) > job["memory_mb"]:
+                if resident > memory_mb and proportional(all_but_first(session)) > memory_mb:
                     return "memory"
             if time.monotonic() >= deadline:
                 return "wall"
@@ -371,7 +369,7 @@ def _drop(job: Mapping[str, Any], slot: Slot) -> None:
         processes = limits.running(os.getuid())
     # what the worker has loaded may alone be more than the limit
     warm = job["kind"] == "pytest" and not job["cold"]
-    loaded = int(Path("/proc/self/statm").read_text().split()[0]) * limits.PAGE if warm else 0
+    loaded = limits.own_memory()[0] if warm else 0
     limits.apply(job, slot.size_mb, processes, loaded)
     if slot.walls == "landlock":
         devices = [f"/dev/{name}" for name in jail.DEVICES]
