@@ -208,3 +208,11 @@ def mounts() -> str:
 def keys(cache: Path) -> list[str]:
     with sqlite3.connect(cache) as file:
         return [row[0] for row in file.execute("SELECT key FROM verdict")]
+
+
+def test_half_a_character_in_a_patch_is_the_fault_of_that_patch_alone(folder: Path, task: Task, capsys: Capture) -> None:
+    bad = (folder / "right").read_text().replace("x + x", "'\ud800'")
+    rows: list[object] = [{"instance_id": task.id, "model_patch": patch} for patch in (bad, (folder / "right").read_text())]
+    assert call(folder, predictions(folder, rows), "--json") == 1
+    found = [row["verdict"]["outcome"] for row in json.loads(capsys.readouterr().out)]
+    assert found[1] == "PASSED" and found[0] in ("UNPARSED", "TAMPERED")

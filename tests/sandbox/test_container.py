@@ -72,6 +72,19 @@ def test_a_killed_owner_leaves_no_container(program: str) -> None:
         assert time.monotonic() < deadline, "the container outlives its owner"
 
 
+def test_what_comes_out_is_logged_nowhere(program: str) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", OWNER, program], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None and owner.stdout.readline() == "ready\n"
+    try:
+        (name,) = _containers(program, owner.pid)
+        asked = [program, "inspect", name, "--format", "{{.HostConfig.LogConfig.Type}}"]
+        assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip() == "none"
+    finally:
+        owner.kill()
+        owner.wait()
+        owner.stdout.close()
+
+
 def _containers(program: str, pid: int) -> list[str]:
     asked = [program, "ps", "--all", "--filter", f"name=swefuse-{pid}-", "--format", "{{.Names}}"]
     return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()

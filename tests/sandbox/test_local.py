@@ -216,6 +216,23 @@ def test_what_the_worker_has_loaded_is_not_held_against_a_candidate(sandbox: Loc
     assert (output.limit, '"outcome": "passed"' in output.records) == ("", True)
 
 
-@pytest.mark.parametrize(("records", "length"), [(b"+", 1), (b"+{", 1), (b"+=", 0), (b"+=+", 3), (b"", 0), (b"no room", 0)])
-def test_the_marks_tell_whose_turn_it_was(records: bytes, length: int) -> None:
-    assert marks(records) == length
+@pytest.mark.parametrize(
+    ("records", "kind", "limit", "length"),
+    [
+        (b"+", "pytest", "", 1), (b"+{", "pytest", "", 1), (b"+=+", "pytest", "", 3), (b"", "pytest", "", 0),
+        (b"no", "pytest", "", 0),
+        (b"+=", "pytest", "", 0), (b"+=", "pytest", "memory", 0), (b"+=", "pytest", "cpu", 2), (b"+={", "calls", "", 1),
+    ],
+)  # fmt: skip
+def test_the_marks_tell_whose_turn_it_was(records: bytes, kind: str, limit: str, length: int) -> None:
+    assert marks(records, kind, limit) == length
+
+
+def test_a_candidate_that_writes_a_mark_of_ours_has_still_had_its_turn(sandbox: LocalSandbox) -> None:
+    output = sandbox.run(Job("calls", {"m.py": 'import os\nos.write(3, b"=")\n'}, ("m.py",), "m.py:f", (("0", "()"),)))
+    assert output.records.startswith("={")
+
+
+def test_memory_cannot_be_taken_where_nobody_counts_it(sandbox: LocalSandbox) -> None:
+    body = "import os\ndef f():\n    try: os.memfd_create('x')\n    except OSError as error: return error.errno\n"
+    assert ask(sandbox, body) == 1

@@ -64,6 +64,17 @@ def test_the_same_seed_adds_the_same_calls_and_most_bounds_them() -> None:
     assert nothing.added == () and nothing.task.suites == task.suites and nothing.after == nothing.before
 
 
+def test_a_name_that_is_taken_is_not_given_again() -> None:
+    """Two calls of one name would be judged as one, and a bug behind the first would pass."""
+    task = weak_task()
+    (taken,) = (call.id for call in strengthen(task, most=1).added)
+    suite = task.suites[0]
+    named = (suite.calls[0].model_copy(update={"id": taken}), suite.calls[1])
+    suites = (suite.model_copy(update={"calls": named, "pass_to_pass": (taken,)}),)
+    (added,) = strengthen(task.model_copy(update={"suites": suites}), most=1).added
+    assert added.id != taken
+
+
 def test_what_cannot_be_strengthened_says_why() -> None:
     task = weak_task()
     with pytest.raises(DataError, match="no tests as calls or no reference"):

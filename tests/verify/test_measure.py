@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_task import RIGHT, make_task
 
-from swefuse.records import Evidence, Task
+from swefuse.records import Evidence, Outcome, Task
 from swefuse.sandbox.base import Job
 from swefuse.verify import Verifier
 from swefuse.verify.measure import lines_run, new_findings, seconds_run
@@ -109,3 +109,15 @@ def test_one_part_alone_has_its_own_weight(solved: Task) -> None:
     with Verifier(measure=("style",)) as verifier:
         verdict = verifier.verify(solved, {**solved.files, "m.py": "import os\n" + SLOW}, "calls")
         assert "speed" not in verdict.parts and verdict.score == pytest.approx(0.95 + 0.05 * 0.5)
+
+
+@pytest.mark.parametrize("form", ["calls", "pytest"])
+def test_a_count_that_a_candidate_makes_up_counts_for_nothing(solved: Task, form: str) -> None:
+    forger = RIGHT.replace("def f(x):\n", "import os, sys\ndef f(x):\n    if sys.gettrace():\n        %s\n")
+    huge = "os.write(3, b'{\"lines\": 1' + b'0' * 400 + b'}\\n'); os._exit(0)"
+    with Verifier(measure=("cost",), cold_share=0.0) as verifier:
+        for forged in (huge, "os.write(3, b'{\"lines\": 1}\\n'); os._exit(0)"):
+            verdict = verifier.verify(solved, {**solved.files, "m.py": forger % forged}, form)
+            assert verdict.outcome is Outcome.PASSED, "the plain run passes"
+            assert form == "pytest" or not {"cost", "speed"} & verdict.parts.keys()
+            assert verdict.parts.get("speed", 0.0) < 1 or verdict.parts["cost"] < 10, "at most the time that it took"

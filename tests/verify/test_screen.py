@@ -24,6 +24,7 @@ def reasons(task: Task, changes: dict[str, str | None]) -> tuple[str, ...]:
         {"docs/notes.md": "x"},
         {"m.py": None},
         {"p/json.py": ""},
+        {"p/pygments.py": ""},
         {"é.py": "\udcff"},
     ],
 )
@@ -37,6 +38,9 @@ def test_honest_changes_pass(task: Task, changes: dict[str, str | None]) -> None
         ({"tests/test_m.py": "x"}, "protected"),
         ({"tests/test_m.py": None}, "protected"),
         ({"conftest.py": ""}, "how tests run"),
+        ({"pygments.py": ""}, "the place of a module"),
+        ({"src/pydantic/new.py": ""}, "the place of a module"),
+        ({f"d{number}/a/b/c.txt": "" for number in range(400)}, "1200 new folders, more than 1000"),
         ({"a/b/conftest.py": ""}, "how tests run"),
         ({"pytest.ini": ""}, "how tests run"),
         ({"setup.cfg": ""}, "how tests run"),
@@ -78,3 +82,8 @@ def test_a_runner_file_may_change_where_the_task_says_so(task: Task) -> None:
 def test_a_module_that_was_there_before_may_have_any_name(task: Task) -> None:
     old = task.model_copy(update={"files": {**task.files, "json.py": "a = 1\n"}})
     assert reasons(old, {"json.py": "a = 2\n"}) == ()
+
+
+def test_a_package_that_the_work_tree_has_and_that_is_installed_too_may_grow(task: Task) -> None:
+    own = task.model_copy(update={"files": {**task.files, "src/pydantic/__init__.py": ""}})
+    assert reasons(own, {"src/pydantic/new.py": ""}) == ()

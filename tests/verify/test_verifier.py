@@ -128,7 +128,8 @@ def test_repeats_that_disagree_are_flaky(verifier: Verifier, task: Task) -> None
     assert verdict.reason == "30 runs disagree on t3"
     both = moody.replace("2 * x", "2 * x + (x == 0)")  # FAILED every time, but not alike
     failing = verifier.verify(task, changed(task, both), repeats=30)
-    assert (failing.outcome, failing.reason) == (Outcome.FLAKY, "30 runs disagree on t3")
+    assert (failing.outcome, failing.reason) == (Outcome.FAILED, "the runs fail in different ways"), "it never passed"
+    assert set(failing.matrix) == {"t3"}
     assert verifier.verify(task, changed(task, RIGHT), repeats=3).outcome is Outcome.PASSED
 
 
@@ -153,7 +154,9 @@ def test_the_unchanged_state_scores_nothing(verifier: Verifier, task: Task) -> N
 
 def test_a_task_at_odds_with_itself_is_an_error_of_the_data(verifier: Verifier, task: Task) -> None:
     calls = task.suites[0]
+    twice = {"calls": (*calls.calls, calls.calls[0]), "fail_to_pass": (*calls.fail_to_pass, calls.calls[0].id)}
     for suite, form in [
+        (calls.model_copy(update=twice), "calls"),
         (calls, "command"),
         (calls.model_copy(update={"fail_to_pass": ("nowhere",)}), "calls"),
         (calls.model_copy(update={"calls": (*calls.calls, calls.calls[0])}), "calls"),
@@ -269,7 +272,7 @@ def test_a_task_that_is_known_to_need_it_runs_cold(shaky: tuple[Verifier, Shaky]
     assert [job.fresh_process for job in sandbox.jobs] == [True]
 
 
-def test_a_task_whose_candidate_passed_only_warm_is_not_trusted_to_a_warm_worker_again(task: Task) -> None:
+def test_who_passes_only_warm_is_told_aloud_and_does_not_slow_its_task(task: Task) -> None:
     loads = task.model_copy(update={"files": {**task.files, "other.py": "import colorsys\n"}})
     source = RIGHT.replace("2 * x", "2 * x if 'colorsys' in sys.modules else 0")
     with Verifier(f"{__name__}:Shaky", cold_share=1.0) as verifier:
@@ -278,7 +281,31 @@ def test_a_task_whose_candidate_passed_only_warm_is_not_trusted_to_a_warm_worker
         assert found.outcome is Outcome.FLAKY and verifier.tally["cold_disagreed"] == 1
         assert "PASSED WARM AND NOT COLD" in saved(verifier.tally)
         verifier.verify(loads, {**loads.files, "m.py": WRONG + "#"}, "pytest")
-        assert [job.fresh_process for job in verifier.sandbox.jobs] == [False, True, True]
+        assert [job.fresh_process for job in verifier.sandbox.jobs] == [False, True, False]
+
+
+def test_a_verdict_is_not_known_for_another_reference_or_another_way_to_run(shaky: tuple[Verifier, Shaky], task: Task) -> None:
+    verifier, sandbox = shaky
+    evidence = Evidence(repeats=3, reference_passes=True, null_fails=True, cold="measured")
+    for changes in ({}, {"reference": dict(changed(task, RIGHT + "#"))}, {"evidence": evidence}):
+        before = len(sandbox.jobs)
+        verifier.verify(task.model_copy(update=changes), changed(task, RIGHT), "pytest")
+        assert len(sandbox.jobs) > before, changes
+
+
+def test_tests_that_wait_may_take_as_long_as_for_the_reference(task: Task) -> None:
+    whole = task.model_copy(update={"reference": dict(changed(task, RIGHT))})
+    with Verifier(f"{__name__}:Waiting", cache=False, cold_share=0.0) as verifier:
+        assert verifier.verify(whole, changed(task, RIGHT), "pytest").outcome is Outcome.PASSED
+
+
+class Waiting(LocalSandbox):
+    """Tells that every job takes twelve elapsed seconds, which those with less to spend do not live to see."""
+
+    def run(self, job: Job) -> Output:
+        if job.wall_limit < 12:
+            return Output("", "wall", 0.03, job.wall_limit)
+        return dataclasses.replace(super().run(job), wall_s=12.0)
 
 
 def test_other_packages_are_another_environment() -> None:

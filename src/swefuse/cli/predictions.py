@@ -53,4 +53,7 @@ def _prediction(where: str, row: Any) -> tuple[str, str, bytes]:
     patch = row[key]
     if not isinstance(patch, str | None):
         raise DataError(f"{where}: {key} must be text, not {json.dumps(patch)[:80]}")
-    return where, name, (patch or "").encode("utf-8", "surrogateescape")
+    try:
+        return where, name, (patch or "").encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character, which no file holds either: let the judge of patches say so
+        return where, name, (patch or "").encode("utf-8", "surrogatepass")

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, Self
 
+WALL_FACTOR = 5  # elapsed seconds for each CPU second, where nobody says otherwise
 Limit = Literal["", "cpu", "wall", "memory", "output"]
 
 
@@ -50,7 +51,7 @@ class Job:
     @property
     def wall_limit(self) -> float:
         """Elapsed seconds after which the job is killed."""
-        return max(5 * self.cpu_s, 1.0) if self.wall_s is None else self.wall_s
+        return max(WALL_FACTOR * self.cpu_s, 1.0) if self.wall_s is None else self.wall_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class BwrapSandbox:
                 _drain(records[0], taken.records, RECORD_CAP)
                 os.close(records[0])
                 process.stdout.close()
-        return self._output(taken, limit, used, time.monotonic() - started)
+        return self._output(job.kind, taken, limit, used, time.monotonic() - started)
 
     def close(self) -> None:
         """Nothing stays between jobs."""
@@ -93,9 +93,9 @@ class BwrapSandbox:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _output(self, taken: _Taken, limit: Limit, used: float, wall_s: float) -> Output:
+    def _output(self, kind: str, taken: _Taken, limit: Limit, used: float, wall_s: float) -> Output:
         blob = bytes(taken.records[:RECORD_CAP])
-        begin = marks(blob)
+        begin = marks(blob, kind, limit)
         if not begin:
             cause = blob.lstrip(b"+=").decode("utf-8", "replace") or taken.text.decode("utf-8", "replace").strip() or "it died"
             raise SandboxError(f"bubblewrap did not run a job: {cause[-500:]}")
@@ -168,7 +168,7 @@ def _protected(job: Job) -> Iterator[dict[str, int]]:
 
 def _turn(records: bytearray, kind: str) -> bool:
     """Whether the candidate's turn has come: what is used before that is not held against it."""
-    return marks(bytes(records[:3])) == 3 or (records[:1] == b"+" and (kind == "calls" or records[1:2] == b"{"))
+    return marks(bytes(records[:3]), kind) == 3 or (records[:1] == b"+" and (kind == "calls" or records[1:2] == b"{"))
 
 
 def _supervise(process: subprocess.Popen[bytes], records: int, taken: _Taken, job: Job) -> tuple[Limit, float]:

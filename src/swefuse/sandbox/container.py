@@ -71,7 +71,7 @@ class ContainerSandbox(LocalSandbox):
         inside += [sys.executable, "-P", "-s", "-S", "-c", BOOT, PACKAGE_ROOT, json.dumps(settings)]
         outer = self._arguments([*settings["roots"], f"{PACKAGE_ROOT}/swefuse"])
         process = subprocess.Popen(  # noqa: S603 - our own program
-            [self._program, *before, "run", "--rm", "-i", "--name", name, *outer, image_name(), *inside],
+            [self._program, *before, "run", "--rm", "-i", "--log-driver", "none", "--name", name, *outer, image_name(), *inside],
             stdin=channel.fileno(), stdout=channel.fileno(), stderr=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
 

@@ -140,7 +140,7 @@ def fresh_box(box: str, size_mb: int) -> None:
 def close_doors(network: bool) -> None:
     """Nothing that is forked from here can gain a privilege, trace us or use a refused system call. Raises OSError.
 
-    ``network``: leave the internet's families of sockets, for a namespace in which there is nobody to talk to.
+    ``network``: leave sockets, for a namespace in which there is nobody to talk to.
     """
     for capability in range(64):
         if LIBC.prctl(24, ctypes.c_ulong(capability), 0, 0, 0) < 0:  # PR_CAPBSET_DROP; ends at the last one the kernel knows

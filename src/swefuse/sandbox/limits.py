@@ -16,14 +16,15 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
-def marks(records: bytes) -> int:
+def marks(records: bytes, kind: str, limit: str = "") -> int:
     """Length of the marks before the records if it was the candidate's turn at the end, else 0: then what went wrong is ours.
 
     ``+`` the process is set up, and the candidate's files are being compiled; in the ``pytest`` form then ``=`` they compile and
-    pytest is started, ``+`` pytest is there. No line of the candidate runs before the last mark.
+    pytest is started, ``+`` pytest is there. No line of the candidate runs before the last mark, but a file that takes nearly all
+    of the CPU time to compile leaves none for pytest's start, and that is the candidate's doing.
     """
-    if records[1:2] == b"=":
-        return 3 if records[:3] == b"+=+" else 0
+    if kind == "pytest" and records[1:2] == b"=":
+        return 3 if records[:3] == b"+=+" else 2 * (limit == "cpu" and records[:1] == b"+")
     return int(records[:1] == b"+")
 
 

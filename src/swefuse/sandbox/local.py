@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import platform
-import shutil
 import site
 import socket
 import subprocess
@@ -28,6 +27,7 @@ from typing import Any, Literal, Self
 from swefuse.errors import SandboxError
 from swefuse.sandbox import jail, wire
 from swefuse.sandbox.base import Job, Output
+from swefuse.sandbox.sweep import sweep
 
 BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from swefuse.sandbox.jail import main; main(sys.argv[2])"
 _HERE = Path(__file__).resolve().parent
@@ -200,7 +200,7 @@ class LocalSandbox:
 
         def remove() -> None:
             if walls != "namespaces":
-                shutil.rmtree(box, ignore_errors=True)
+                sweep(box)
 
         return process, remove
 

@@ -38,6 +38,8 @@ _NUMBERS = {
     "process_vm_writev": (311, 271),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
     "open_tree": (428, 428),
     "move_mount": (429, 429),
     "fsopen": (430, 430),
@@ -55,9 +57,9 @@ _REFUSED = (
     "unshare", "setns", "ptrace", "bpf", "keyctl", "add_key", "request_key", "io_uring_setup", "perf_event_open", "userfaultfd",
     "shmget", "semget", "msgget", "mq_open", "process_vm_readv", "process_vm_writev", "name_to_handle_at", "open_by_handle_at",
     "open_tree", "move_mount", "fsopen", "kexec_load", "init_module", "finit_module", "swapon", "quotactl", "acct", "reboot",
-    "settimeofday",
+    "settimeofday", "memfd_create", "memfd_secret",
 )  # fmt: skip
-_LOCAL, _INTERNET = (socket.AF_UNIX,), (socket.AF_INET, socket.AF_INET6)
+_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 _NEW_NAMESPACES = 0x7E020000 | 0x00000080  # every CLONE_NEW* flag
 _X32 = 0x40000000
 
@@ -84,7 +86,7 @@ def _program(network: bool) -> list[_Instruction]:
 
     allow: _Instruction = (_RETURN, 0, 0, _ALLOW)
     arg0: _Instruction = (_LOAD, 0, 0, _ARG0)
-    allowed = (*_LOCAL, *_INTERNET) if network else _LOCAL
+    allowed = _FAMILIES if network else ()
     families = [(_JUMP_EQ, len(allowed) - i, 0, int(family)) for i, family in enumerate(allowed)]
     program: list[_Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -106,7 +108,7 @@ def _program(network: bool) -> list[_Instruction]:
 def install(libc: ctypes.CDLL, network: bool = True) -> None:
     """Apply the filter to this process and all that it will fork; needs no_new_privs. Raises OSError.
 
-    Without ``network`` no socket of the internet's families can be made, not even towards the loopback.
+    Without ``network`` no socket can be made but pairs: one with a path could reach any service of this machine.
     """
     code = b"".join(struct.pack("HBBI", *instruction) for instruction in _program(network))
     buffer = ctypes.create_string_buffer(code, len(code))

@@ -15,9 +15,9 @@ import marshal
 import os
 import resource
 import select
-import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 
 from swefuse.sandbox import candidate, jail, landlock, limits, recorder, wire
 from swefuse.sandbox.limits import RECORD_CAP, TEXT_CAP, all_but_first, marks, proportional, usage
+from swefuse.sandbox.sweep import sweep
 
 _FOLDERS = (".", "tmp", "repo")
 # imported once, here, so that a candidate's own import of them costs nothing
@@ -98,8 +99,6 @@ def _closed(roots: Sequence[str]) -> str:
 
 def _rehearse(slot: Slot) -> None:
     """Import pytest and run it once on a test of ours, so that each candidate finds loaded what pytest loads on the way."""
-    import tempfile
-
     import pytest
 
     file = Path(f"{slot.box}/tmp/test_rehearsal.py")  # noqa: S108 - inside
@@ -187,7 +186,7 @@ def run(job: Mapping[str, Any], slot: Slot) -> dict[str, Any]:
         _fresh(slot)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     blob = bytes(taken[records[0]][:RECORD_CAP])
-    begin = marks(blob)
+    begin = marks(blob, job["kind"], limit)
     if not begin:
         cause = blob.lstrip(b"+=").decode("utf-8", "replace")[:500] or (f"over the {limit} limit" if limit else "it died")
         return {"refused": f"the candidate's process could not be set up: {cause}"}
@@ -273,11 +272,7 @@ def _fresh(slot: Slot) -> None:
         jail.fresh_box(slot.box, slot.size_mb)
     else:
         for name in ("tmp", "repo"):
-            for folder, below, _ in os.walk(f"{slot.box}/{name}"):  # a plain user cannot list what has lost its rights
-                for one in below:
-                    if not os.path.islink(f"{folder}/{one}"):
-                        os.chmod(f"{folder}/{one}", 0o700)
-            shutil.rmtree(f"{slot.box}/{name}", ignore_errors=True)
+            sweep(f"{slot.box}/{name}")
             os.makedirs(f"{slot.box}/{name}", exist_ok=True)
             os.chmod(f"{slot.box}/{name}", 0o1777)  # noqa: S103 - the candidate has another user id
     slot.clean = _stamp(slot)
@@ -347,11 +342,10 @@ def _wanted(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _exec_pytest(job: Mapping[str, Any], slot: Slot) -> NoReturn:
-    wanted = os.memfd_create("wanted")  # not on the command line, which the candidate could read
-    os.write(wanted, json.dumps(_wanted(job)).encode("ascii"))
-    os.lseek(wanted, 0, os.SEEK_SET)
-    os.dup2(wanted, 0)
-    os.close(wanted)
+    with tempfile.TemporaryFile(dir=f"{slot.box}/tmp") as wanted:  # not on the command line, which the candidate could read
+        wanted.write(json.dumps(_wanted(job)).encode("ascii"))
+        wanted.seek(0)
+        os.dup2(wanted.fileno(), 0)
     command = [slot.python, "-P", "-s", "-S", "-B", slot.recorder, os.pathsep.join(slot.site), f"{slot.box}/repo"]
     os.execve(slot.python, command, dict(os.environ))  # noqa: S606
 

@@ -70,7 +70,7 @@ def _reason(task: Task, reference: Verdict, null: Verdict) -> str:
     for name, verdict in (("reference", reference), ("broken version", null)):
         if verdict.outcome is Outcome.INFRA:
             return f"the sandbox could not run the {name}"
-        if verdict.outcome is Outcome.FLAKY:
+        if verdict.outcome is Outcome.FLAKY or verdict.matrix:
             return f"the {name} does not always give the same results"
     if reference.outcome is not Outcome.PASSED:
         return "the reference does not pass"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from swefuse.errors import DataError
 from swefuse.records import Call, Evidence, Suite, Task
@@ -88,11 +89,10 @@ def _answered(task: Task, suite: Suite, seed: int) -> list[Call]:
     texts = candidates(random.Random(f"strengthen|{seed}|{task.id}"), old, INPUTS + len(old))
     fresh = [text for text in texts if text not in old]
     answers = observe(sandbox(), _modules(task.reference or {}, task), suite.entry, fresh, CPU_S)
-    return [
-        Call(id=f"generated-{number}", args=text, want=got.want, raises=got.raises)
-        for number, (text, got) in enumerate(zip(fresh, answers, strict=True), 1)
-        if not got.trouble
-    ]
+    taken = {call.id for call in suite.calls}
+    names = (name for number in count(1) if (name := f"generated-{number}") not in taken)
+    good = [(text, got) for text, got in zip(fresh, answers, strict=True) if not got.trouble]
+    return [Call(id=next(names), args=text, want=got.want, raises=got.raises) for text, got in good]
 
 
 def _modules(files: Files, task: Task) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import platform
 import sqlite3
@@ -34,11 +35,14 @@ def _open(path: Path) -> sqlite3.Connection:
 
 @cache
 def environment_lock() -> str:
-    """Content hash of what candidates can import: this Python and the installed packages with their versions."""
+    """Content hash of what candidates can import: this Python, the installed packages with their versions, and single files.
+
+    A change inside of a package that keeps its version, as in one installed for editing, is not seen.
+    """
     folders = [Path(folder) for folder in surroundings()["site"]]
-    installed = [entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir()]
-    packages = sorted(name for name in installed if name.endswith((".dist-info", ".egg-info")))
-    return content_hash([sys.version, platform.machine(), packages])
+    entries = sorted(entry for folder in folders if folder.is_dir() for entry in folder.iterdir())
+    found = [(entry.name, hashlib.sha256(entry.read_bytes()).hexdigest() if entry.is_file() else "") for entry in entries]
+    return content_hash([sys.version, platform.machine(), found])
 
 
 class VerdictCache:

@@ -11,7 +11,7 @@ from swefuse.records import Evidence, Outcome, Suite, Task, Verdict
 from swefuse.scale.executor import Executor
 from swefuse.verify.judge import PASSED
 from swefuse.verify.many import Candidate, verify_many
-from swefuse.verify.verifier import pick_suite
+from swefuse.verify.verifier import DIFFERENT, pick_suite
 
 Progress = Callable[[int, int], None]
 Policy = Literal["leave_out", "refuse"]
@@ -82,17 +82,19 @@ def _cold(task: Task, why: str = "to compare") -> Task:
 
 
 def _read(suite: Suite, verdict: Verdict, repeats: int) -> Flakiness:
-    first = {id_: result.outcome for id_, result in verdict.tests.items() if id_ not in verdict.matrix}
-    ended = verdict.outcome in (Outcome.FAILED, Outcome.FLAKY) and not (verdict.outcome is Outcome.FAILED and verdict.reason)
-    vanished = tuple(id_ for id_ in suite.expected if ended and first.get(id_) == "missing")
-    failing = [id_ for id_, outcome in first.items() if outcome != "passed" and id_ not in vanished]
+    steady = {id_: result.outcome for id_, result in verdict.tests.items() if id_ not in verdict.matrix}
+    whole = verdict.outcome in (Outcome.PASSED, Outcome.FLAKY) or (verdict.outcome is Outcome.FAILED and bool(verdict.tests))
+    died = verdict.outcome is Outcome.FAILED and verdict.reason not in ("", DIFFERENT)
+    ended = whole and not died and not any("missing" in row for row in verdict.matrix.values())
+    vanished = tuple(id_ for id_ in suite.expected if ended and steady.get(id_) == "missing")
+    failing = [id_ for id_, outcome in steady.items() if outcome != "passed" and id_ not in vanished]
     problem = ""
-    if verdict.outcome not in (Outcome.PASSED, Outcome.FLAKY) and not (vanished and not failing):
-        problem = f"the reference is {verdict.outcome}: {verdict.reason or ', '.join(failing[:3])}"
+    if not whole:
+        problem = f"the reference is {verdict.outcome}: {verdict.reason}"
+    elif failing or len(vanished) == len(suite.expected):
+        problem = f"the reference is FAILED: {', '.join(failing[:3]) or verdict.reason}"
     elif verdict.outcome is Outcome.FLAKY and not verdict.matrix:
         problem = verdict.reason  # the runs differ, but not in any test: nothing could be left out
-    elif verdict.outcome is Outcome.FLAKY and failing:
-        problem = f"the reference fails {', '.join(failing[:3])} in every run"
     rate = (len(verdict.matrix) + len(vanished)) / max(1, len(suite.expected))
     return Flakiness(repeats, verdict.matrix, rate, problem[:1000], vanished)
 

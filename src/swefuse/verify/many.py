@@ -110,6 +110,6 @@ def saved(tally: Counter[str]) -> str:
         "refused": "refused before any run",
         "stopped_early": "stopped at the first failure",
         "retries": "runs repeated after a failure of the sandbox",
-        "cold_disagreed": "PASSED WARM AND NOT COLD: their tasks cannot be trusted to a warm worker",
+        "cold_disagreed": "PASSED WARM AND NOT COLD; 'swefuse tasks flaky' tells whether a warm worker can be trusted with them",
     }
     return "; ".join([*parts, *(f"{tally[key]:,} {text}" for key, text in words.items() if tally[key])])

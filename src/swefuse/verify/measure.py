@@ -11,12 +11,14 @@ from swefuse.code import lint
 from swefuse.errors import InfraError
 from swefuse.records import Outcome, Suite, Task
 from swefuse.sandbox.base import Job, Sandbox
+from swefuse.verify.judge import judge_calls
 from swefuse.verify.screen import protected_paths
 from swefuse.verify.tests import How, Limits, run_suite, selected_calls
 from swefuse.workspace import Files
 
 Measure = Literal["cost", "style"]
 SLOWER = 40  # a counted run of calls may take so many times the CPU time of a plain one
+MOST_LINES = 1 << 53
 TIMES = 5  # runs of the candidate and of the reference whose CPU time is compared
 
 
@@ -28,19 +30,19 @@ def lines_run(sandbox: Sandbox, task: Task, suite: Suite, files: Files, limits: 
     score gives for it, and no failing test.
     """
     if suite.form == "pytest":
-        _, output = run_suite(sandbox, task, suite, files, (), limits, How(count_lines=True))
+        judgement, output = run_suite(sandbox, task, suite, files, (), limits, How(count_lines=True))
     else:
         protected = set(protected_paths(task))
         modules = {path: text for path, text in files.items() if path.endswith(".py") and path not in protected}
-        calls = tuple((call.id, call.args) for call in selected_calls(suite, visible_only=False))
-        job = Job("calls", modules, (), suite.entry, calls, count_lines=True, cpu_s=SLOWER * limits.calls_cpu_s)
+        wanted = selected_calls(suite, visible_only=False)
+        arguments = tuple((call.id, call.args) for call in wanted)
+        job = Job("calls", modules, (), suite.entry, arguments, count_lines=True, cpu_s=SLOWER * limits.calls_cpu_s)
         output = sandbox.run(job)
-    last = output.records.rstrip("\n").rpartition("\n")[2]
-    try:
-        lines = json.loads(last).get("lines")
-    except (ValueError, AttributeError):
+        judgement = judge_calls(wanted, output)
+    if judgement.outcome is not Outcome.PASSED:
         return None
-    return lines if type(lines) is int and lines >= 1 else None
+    lines = json.loads(output.records.rstrip("\n").rpartition("\n")[2]).get("lines")  # the judge has read it: it is an object
+    return lines if type(lines) is int and 1 <= lines < MOST_LINES else None
 
 
 def seconds_run(

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+from functools import cache
+from pathlib import Path, PurePosixPath
 
 from swefuse.errors import PatchError
 from swefuse.records import Task
+from swefuse.sandbox.local import surroundings
 from swefuse.workspace import Files, check_path
 
 MAX_BYTES = 1 << 20
 MAX_FILES = 500
+MAX_FOLDERS = 1000  # new ones
 _RUNNER_FILES = frozenset(
     {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "setup.cfg", "tox.ini", "pyproject.toml"}
     | {"sitecustomize.py", "usercustomize.py"}
@@ -38,18 +41,23 @@ def screen(task: Task, files: Files, changed: tuple[str, ...]) -> tuple[str, ...
         return ()
     protected = frozenset(protected_paths(task))
     reasons = [f"{path}: protected, must stay as it is" for path in changed if path in protected]
+    tops = frozenset(_top(PurePosixPath(path)) for path in task.files)
     for path in changed:
-        if path not in task.editable and (reason := _bad_path(path, path not in task.files)):
+        if path not in task.editable and (reason := _bad_path(path, path not in task.files, tops)):
             reasons.append(f"{path[:200]}: {reason}")
     if len(changed) > MAX_FILES:
         reasons.append(f"{len(changed)} changed files, more than {MAX_FILES}")
+    before = {parent for path in task.files for parent in PurePosixPath(path).parents}
+    made = {parent for path in changed for parent in PurePosixPath(path).parents} - before
+    if len(made) > MAX_FOLDERS:
+        reasons.append(f"{len(made)} new folders, more than {MAX_FOLDERS}")
     reasons += _bad_content(files, changed)
     folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
     reasons += [f"{path}: both a file and a folder" for path in sorted(folders & files.keys())]
     return tuple(reasons)
 
 
-def _bad_path(path: str, new: bool) -> str:
+def _bad_path(path: str, new: bool, tops: frozenset[str]) -> str:
     try:
         check_path(path)
         encoded = path.encode("utf-8")
@@ -60,10 +68,23 @@ def _bad_path(path: str, new: bool) -> str:
         return "not a plain relative path"
     if pure.name in _RUNNER_FILES or pure.suffix in _COMPILED or "__pycache__" in pure.parts:
         return "can change how tests run or what is imported"
-    top = pure.parts[1] if pure.parts[0] == "src" and len(pure.parts) > 1 else pure.parts[0]
-    if new and top.removesuffix(".py") in _TAKEN:
-        return "would take the place of a module that tests or the standard library use"
+    top = _top(pure)
+    if new and (top in _TAKEN or (top not in tops and top in _installed())):
+        return "would take the place of a module that tests, the standard library or the environment use"
     return ""
+
+
+def _top(path: PurePosixPath) -> str:
+    """The name under which a file, or the package it lies in, is imported."""
+    return (path.parts[1] if path.parts[0] == "src" and len(path.parts) > 1 else path.parts[0]).removesuffix(".py")
+
+
+@cache
+def _installed() -> frozenset[str]:
+    """Names of the modules and packages that are installed in this environment."""
+    folders = [Path(folder) for folder in surroundings()["site"]]
+    entries = [entry for folder in folders if folder.is_dir() for entry in folder.iterdir()]
+    return frozenset(entry.name.removesuffix(".py") for entry in entries if entry.is_dir() or entry.suffix == ".py")
 
 
 def _bad_content(files: Mapping[str, str], changed: tuple[str, ...]) -> list[str]:

@@ -76,7 +76,7 @@ def selected_calls(suite: Suite, visible_only: bool) -> list[Call]:
     """The calls that decide, in the suite's order. Raises DataError unless each expected id has one call with a tuple."""
     expected = set(suite.expected)
     calls = [call for call in suite.calls if call.id in expected]
-    if len(calls) != len(suite.expected) or len({call.id for call in calls}) != len(expected):
+    if not len(calls) == len(suite.expected) == len(expected) == len({call.id for call in calls}):
         raise DataError(f"the expected ids of the suite for {suite.entry} are not those of its calls, each once")
     for call in calls:
         if not isinstance(wanted(call.args)[1], tuple):

@@ -12,6 +12,7 @@ from typing import Self
 from swefuse.errors import DataError, SandboxError
 from swefuse.records import Outcome, Suite, Task, TestResult, Verdict, content_hash
 from swefuse.sandbox import Output, open_sandbox
+from swefuse.sandbox.base import WALL_FACTOR
 from swefuse.verify.cache import VerdictCache, environment_lock
 from swefuse.verify.canary import perturbed
 from swefuse.verify.judge import MISSING, Judgement
@@ -23,6 +24,7 @@ from swefuse.workspace import Files, ref
 
 NOT_RUN = TestResult(outcome="missing", detail="not run: an earlier test failed")
 COLD_SHARE = 0.02
+DIFFERENT = "the runs fail in different ways"
 FIRST_CPU_S = 2.0  # most suites take a tenth of it; the rest of the limit is for those whose reference is slow itself
 SLOWER = 10.0
 MOST_DECOYS = 256  # tasks whose canaries, and whose reference's results, are remembered
@@ -59,7 +61,6 @@ class Verifier:
         self._name = sandbox_name
         self._cache = VerdictCache(cache_path) if cache else None
         self.tally: Counter[str] = Counter()
-        self._cold: set[str] = set()  # tasks that a warm worker was found to judge otherwise
         self._allowed: dict[tuple[str, str], float] = {}
         self._alone: dict[tuple[str, str], bool] = {}
         self._decoys: dict[tuple[str, str], tuple[Task, tuple[str, ...]]] = {}
@@ -91,7 +92,7 @@ class Verifier:
         key = ""
         if self._cache is not None:
             how = [self._name, environment_lock(), self.limits.of(suite.form), visible_only, sorted(self.measure)]
-            settings = [VERSION, *how, suite_digest(suite)]
+            settings = [VERSION, *how, suite_digest(suite), _is_cold(task), ref(task.reference or {})]
             key = content_hash([*settings, ref(task.files), ref(files), task.protected, task.editable])
             for name in () if fresh else (key, f"{key}-fast")[: 1 + fail_fast]:
                 known = self._cache.get(name)
@@ -214,7 +215,6 @@ class Verifier:
             cold, _ = self._once(task, suite, files, changed, How(fresh_process=True))
             if cold.outcome is not Outcome.PASSED:
                 self.tally["cold_disagreed"] += 1
-                self._cold.add(task.id)
                 return Outcome.FLAKY, f"passed in a warm worker, {cold.outcome} in a new process: {cold.reason}"[:1000]
         return Outcome.PASSED, ""
 
@@ -246,8 +246,7 @@ class Verifier:
         self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], limits: Limits, how: How
     ) -> tuple[Judgement, Output]:
         """One run within ``limits``; a failure of the sandbox is tried once more, in the new worker that it then has."""
-        cold = task.id in self._cold or bool(task.evidence and task.evidence.cold)
-        how = replace(how, fresh_process=how.fresh_process or cold)
+        how = replace(how, fresh_process=how.fresh_process or _is_cold(task))
         self.tally["runs"] += 1
         try:
             return run_suite(self.sandbox, task, suite, files, changed, limits, how)
@@ -257,13 +256,15 @@ class Verifier:
 
     def _may_take(self, task: Task, suite: Suite) -> float:
         """CPU seconds that a candidate may take: SLOWER times what the reference does, at most what the limits say."""
-        key = (task.id, suite_digest(suite))
+        key = (ref(task.files), suite_digest(suite))  # not the id, which a task shares with its decoy
         if key not in self._allowed:
-            reference = task.reference or {}
-            _, output = self._attempt(task, suite, reference, changed_paths(task, reference), self.limits, PLAIN)
+            reference, most = task.reference or {}, self.limits.pytest_cpu_s
+            judgement, output = self._attempt(task, suite, reference, changed_paths(task, reference), self.limits, PLAIN)
             if len(self._allowed) >= MOST_DECOYS:
                 self._allowed.clear()
-            self._allowed[key] = min(self.limits.pytest_cpu_s, SLOWER * output.cpu_s)
+            # tests may wait instead of computing: elapsed seconds are limited to WALL_FACTOR times the CPU seconds
+            taken = max(output.cpu_s, output.wall_s / WALL_FACTOR)
+            self._allowed[key] = most if judgement.outcome is Outcome.TIMEOUT else min(most, SLOWER * taken)
         return self._allowed[key]
 
     def _canaries(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...]) -> tuple[int, list[str]]:
@@ -292,13 +293,23 @@ class Verifier:
 
 
 def agreed(runs: Sequence[Judgement]) -> tuple[Outcome, str, dict[str, tuple[str, ...]]]:
-    """Outcome and reason of runs of one candidate, and of each test on which they disagree its outcome in every run."""
+    """Outcome and reason of runs of one candidate, and of each test on which they disagree its outcome in every run.
+
+    FLAKY is one that passed in some runs and not in others. One that never passed has failed, however differently.
+    """
     first = runs[0]
     outcomes: dict[str, tuple[str, ...]] = {id_: tuple(run.tests[id_].outcome for run in runs) for id_ in first.tests}
     matrix = {id_: row for id_, row in outcomes.items() if len(set(row)) > 1}
     if not matrix and all(run.outcome is first.outcome for run in runs):
         return first.outcome, first.reason, {}
+    if not any(run.outcome is Outcome.PASSED for run in runs):  # else whoever fails could choose not to be graded
+        worst = next((run for run in runs if run.outcome is Outcome.TAMPERED), first)
+        return worst.outcome, worst.reason or DIFFERENT, matrix
     return Outcome.FLAKY, f"{len(runs)} runs disagree on {', '.join(matrix) or 'the outcome'}"[:1000], matrix
+
+
+def _is_cold(task: Task) -> bool:
+    return bool(task.evidence and task.evidence.cold)
 
 
 def pick_suite(task: Task, form: str | None) -> Suite:
