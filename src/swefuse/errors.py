@@ -52,6 +52,9 @@ class SandboxError(InfraError):
     """The sandbox could not run a job, so there is no verdict."""
 
 
+_SHOWN = 20  # choices that are named where none is close
+
+
 def missing_extra(module: str, extra: str) -> MissingExtraError:
     """The error to raise when ``module`` of optional dependency group ``extra`` cannot be imported."""
     return MissingExtraError(f"{module} is not installed. It belongs to the extra '{extra}': pip install 'swe-fuse[{extra}]'")
@@ -63,4 +66,5 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
     if close:
         return f"; did you mean '{close[0]}'?"
-    return f"; valid: {', '.join(choices)}" if choices else ""
+    more = f" and {len(choices) - _SHOWN} more" if len(choices) > _SHOWN else ""
+    return f"; valid: {', '.join(choices[:_SHOWN])}{more}" if choices else ""

@@ -13,7 +13,7 @@ import typer
 
 from swefuse import __version__
 from swefuse.cli.main import app, main
-from swefuse.errors import ConfigError, SandboxError, missing_extra
+from swefuse.errors import ConfigError, InfraError, SandboxError, missing_extra
 
 
 def program(error: BaseException | None) -> typer.Typer:
@@ -44,6 +44,7 @@ def here(tmp_path: Path) -> Iterator[Path]:
             2,
             "error: torch is not installed. It belongs to the extra 'train': pip install 'swe-fuse[train]'\n",
         ),
+        (SandboxError("no sandbox holds here"), 3, "error: no sandbox holds here\n"),
         (OSError(errno.ENOSPC, "No space left on device", "a.db"), 3, "error: no space is left on the disk for a.db; free some"),
     ],
 )
@@ -63,7 +64,7 @@ def test_an_interrupt_is_one_line(here: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
-    ("error", "line"), [(SandboxError("worker died"), "error: worker died"), (KeyError("x"), "error: KeyError: 'x'")]
+    ("error", "line"), [(InfraError("worker died"), "error: worker died"), (KeyError("x"), "error: KeyError: 'x'")]
 )
 def test_a_fault_of_ours_leaves_a_bundle(error: Exception, line: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "build"], program(error)) == 2  # the small program has no such arguments

@@ -16,8 +16,8 @@ Capture = pytest.CaptureFixture[str]
 
 def test_strength_names_what_slips_through_and_what_is_missing(task: Task, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "none.jsonl").write_text(task.model_dump_json() + "\n", encoding="utf-8")
-    assert main(["tasks", "strength", str(tmp_path / "none.jsonl")]) == 2
-    assert "has no reference solution" in capsys.readouterr().err
+    assert main(["tasks", "strength", str(tmp_path / "none.jsonl")]) == 1
+    assert f"{task.id}  task {task.id} has no reference solution" in capsys.readouterr().out
     right = task.files["solution.py"].replace("x - x", "x + x")
     solved = task.model_copy(update={"reference": {**task.files, "solution.py": right}})
     (tmp_path / "tasks.jsonl").write_text(solved.model_dump_json() + "\n", encoding="utf-8")
@@ -29,7 +29,7 @@ def test_strength_names_what_slips_through_and_what_is_missing(task: Task, tmp_p
     assert f"{found['killed']} of {found['judged']} mutants killed" in page
     assert page.count("survived: solution.py:3 double:") == len(found["survivors"])
     assert main(["tasks", "strength", str(tmp_path), "--form", "pytest"]) == 2
-    assert "--form pytest: not every task has such tests; valid: calls" in capsys.readouterr().err
+    assert f"--form: task {task.id} has no tests of the form pytest; valid: calls" in capsys.readouterr().err
     assert main(["tasks", "strength", str(tmp_path), "--add", "3"]) == 2
     assert main(["tasks", "strength", str(tmp_path), "--add", "3", "--form", "pytest", "--out", "x"]) == 2
     assert capsys.readouterr().err.count("--add") == 2
@@ -51,7 +51,18 @@ def test_tasks_leave_with_their_strength_and_with_more_tests(task: Task, tmp_pat
     (strong,) = load_tasks(out)
     assert strong.evidence is not None and strong.evidence.strength is not None
     assert strong.evidence.strength > plain.evidence.strength
-    assert f"before {len(strong.suites[0].calls) - 2} more calls" in capsys.readouterr().out
+    page = capsys.readouterr().out
+    assert page.startswith(solved.id) or f"\n{solved.id}  " in page
+    assert f"before {len(strong.suites[0].calls) - 2} more calls, now task {strong.id}" in page
+    other = task.model_copy(
+        update={"files": {**task.files, "x": ""}, "id": Task.make_id(task.kind, {**task.files, "x": ""}, task.suites)}
+    )
+    (tmp_path / "two.jsonl").write_text("".join(one.model_dump_json() + "\n" for one in (other, solved)), encoding="utf-8")
+    assert main(["tasks", "strength", str(tmp_path / "two.jsonl"), solved.id, "--out", str(out)]) == 0
+    first, second = load_tasks(out)
+    assert first == other and second.evidence is not None and second.evidence.mutants > 0, "a task not measured is not lost"
+    assert main(["tasks", "strength", str(tmp_path), solved.id, "--first", "3"]) == 2
+    assert main(["tasks", "strength", str(out), "--out", str(out)]) == 2
 
 
 def test_flaky_tests_are_named_and_left_out(task: Task, tmp_path: Path, capsys: Capture) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -36,7 +37,7 @@ def folder(task: Task, tmp_path: Path) -> Path:
 def test_a_patch_that_passes_and_one_that_does_not(folder: Path, capsys: Capture) -> None:
     arguments = ["verify", "--task", str(folder), "--patch", str(folder / "right")]
     assert main([*arguments, "--repeat", "2"]) == 0
-    assert f"PASSED  {folder}/right: 4 of 4 tests pass, score 1.00" in capsys.readouterr().out
+    assert f"PASSED  {folder}/right: 4 of 4 tests pass in the first run, score 1.00" in capsys.readouterr().out
     assert main([*arguments, "--patch", str(folder / "wrong")]) == 1
     out = capsys.readouterr().out
     assert "FAILED" in out and "2 of 4 tests pass" in out and "  t3: failed: (3,) gave 9, expected 6" in out
@@ -216,3 +217,61 @@ def test_half_a_character_in_a_patch_is_the_fault_of_that_patch_alone(folder: Pa
     assert call(folder, predictions(folder, rows), "--json") == 1
     found = [row["verdict"]["outcome"] for row in json.loads(capsys.readouterr().out)]
     assert found[1] == "PASSED" and found[0] in ("UNPARSED", "TAMPERED")
+
+
+@pytest.mark.parametrize(
+    ("out", "why"),
+    [
+        ("tasks.jsonl", "is also what is read"), ("preds.jsonl", "is also what is read"), ("folder", "is a folder"),
+        ("none/x", "there is no folder"), ("pipe", "is no plain file"), ("", "is a folder"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_written_or_must_not_is_said_before_anything_runs(
+    folder: Path, task: Task, capsys: Capture, out: str, why: str
+) -> None:
+    (folder / "folder").mkdir()
+    os.mkfifo(folder / "pipe")
+    path = predictions(folder, [{"instance_id": task.id, "model_patch": (folder / "right").read_text()}])
+    before = {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+    assert call(folder, path, "--out", str(folder / out) if out else "") == 2
+    assert why in capsys.readouterr().err
+    assert {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()} == before
+
+
+def test_a_link_is_written_through_and_another_call_is_kept_out(folder: Path, task: Task, capsys: Capture) -> None:
+    path = predictions(folder, [{"instance_id": task.id, "model_patch": (folder / "right").read_text(), "model_name_or_path": "m"}])
+    (folder / "link").symlink_to(folder / "real")
+    assert call(folder, path, "--out", str(folder / "link")) == 0
+    (row,) = [json.loads(line) for line in (folder / "real").read_text().splitlines()]
+    assert (folder / "link").is_symlink() and (row["number"], row["model"], row["task"]) == (1, "m", task.id)
+    with (folder / "real.part").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert call(folder, path, "--out", str(folder / "real")) == 2
+    assert "another call is writing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("cache", [".", "right", "none/v.sqlite"])
+def test_a_cache_that_cannot_be_one_is_said_in_a_line(folder: Path, task: Task, capsys: Capture, cache: str) -> None:
+    path = predictions(folder, [{"instance_id": task.id, "model_patch": ""}])
+    assert call(folder, path, "--cache", str(folder / cache)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"--cache {folder / cache}: cannot be used" in line
+
+
+def test_stdin_is_read_once_and_what_is_no_sandbox_is_told_so(folder: Path, capsys: Capture) -> None:
+    assert main(["verify", "--task", str(folder), "--patch", "-", "--patch", "-"]) == 2
+    assert "--patch - is given twice" in capsys.readouterr().err
+    assert main(["verify", "--task", str(folder), "--patch", str(folder / "right"), "--sandbox", "json:JSONDecoder"]) == 2
+    assert "'json:JSONDecoder' is no sandbox: it lacks run, close" in capsys.readouterr().err
+
+
+def test_a_task_file_may_be_laid_out_for_people_and_holds_each_task_once(folder: Path, task: Task, capsys: Capture) -> None:
+    pretty = folder / "pretty.json"
+    arguments = ["verify", "--task", str(pretty), "--patch", str(folder / "right")]
+    for shape in (task.model_dump(mode="json"), [task.model_dump(mode="json")]):
+        pretty.write_text(json.dumps(shape, indent=2))
+        assert main(arguments) == 0
+    pretty.write_text("{\n")
+    assert main(arguments) == 2 and "no JSON" in capsys.readouterr().err
+    save_tasks(pretty, [task, task])
+    assert main(arguments) == 2 and f"holds task {task.id} 2 times" in capsys.readouterr().err

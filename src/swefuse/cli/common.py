@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -65,6 +66,28 @@ def prepare(model: type[T], path: Path | None, overrides: Sequence[str], out: Pa
             raise UserError(f"--out {out}: the folder cannot be made: {error.strerror}; choose another") from error
         crash.note("out", str(out.absolute()))
     return config
+
+
+def output_file(path: Path, *inputs: Path | None) -> Path:
+    """The plain file that --out names, links followed. Raises UserError before any work is done for it.
+
+    ``inputs``: files that are read, and must not be what is written.
+    """
+    real = path.resolve()
+    reason = ""
+    if not path.name or real.is_dir():
+        reason = "is a folder; name a file"
+    elif real.exists() and not real.is_file():
+        reason = "is no plain file, and would be replaced by one; name another"
+    elif not real.parent.is_dir():
+        reason = f"cannot be written: there is no folder {real.parent}"
+    elif not os.access(real.parent, os.W_OK):
+        reason = f"cannot be written: {real.parent} is closed to you"
+    elif any(one is not None and one.exists() and real.exists() and real.samefile(one) for one in inputs):
+        reason = "is also what is read; name another file"
+    if reason:
+        raise UserError(f"--out {path}: {reason}")
+    return real
 
 
 @contextmanager

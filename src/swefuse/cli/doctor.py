@@ -16,7 +16,7 @@ import typer
 
 from swefuse.cli.common import JsonOption, example, print_json
 from swefuse.errors import missing_extra
-from swefuse.sandbox.choose import LADDER, trial
+from swefuse.sandbox.choose import LADDER, resolve, trial
 
 _GIB = 2**30
 
@@ -46,7 +46,7 @@ def doctor(
     findings = examine() if sandbox_name is None else conformance(sandbox_name)
     broken = [finding.name for finding in findings if finding.essential and finding.remedy]
     if as_json:
-        print_json({"ok": not broken, "findings": [asdict(finding) for finding in findings]})
+        print_json({"ok": not broken, "findings": [{**asdict(finding), "mark": mark(finding)} for finding in findings]})
     else:
         show(findings)
         typer.echo(f"\nessential and missing: {', '.join(broken)}" if broken else "\neverything essential is here")
@@ -54,12 +54,16 @@ def doctor(
         raise typer.Exit(1)
 
 
+def mark(finding: Finding) -> str:
+    """``ok``, ``lack`` or, where nothing works without it, ``MISSING``."""
+    return "ok" if not finding.remedy else "MISSING" if finding.essential else "lack"
+
+
 def show(findings: list[Finding]) -> None:
     """Print one line per finding, and its remedy below."""
     wide = max(14, *(len(finding.name) + 2 for finding in findings))
     for finding in findings:
-        mark = "ok" if not finding.remedy else "MISSING" if finding.essential else "lack"
-        typer.echo(f"{mark:8}{finding.name:{wide}}{finding.value}")
+        typer.echo(f"{mark(finding):8}{finding.name:{wide}}{finding.value}")
         if finding.remedy:
             typer.echo(f"{'':{8 + wide}}-> {finding.remedy}")
 
@@ -127,7 +131,9 @@ def other(name: str) -> Finding:
     if shutil.which(name) is None:
         return Finding(name, "not installed; a second sandbox, which nothing needs")
     problem = trial(name)
-    return Finding(name, problem[:300] or "holds as a sandbox")
+    return Finding(
+        name, problem[:300] or "holds as a sandbox", "mend it, or leave it: nothing needs a second sandbox" if problem else ""
+    )
 
 
 def conformance(name: str) -> list[Finding]:
@@ -136,6 +142,7 @@ def conformance(name: str) -> list[Finding]:
     from swefuse.sandbox import open_sandbox
     from swefuse.sandbox.conformance import SAFETY, SERVICE
 
+    name = resolve(name)
     if problem := trial(name, ()):
         return [Finding("start", problem, "without a start there is nothing to try", essential=True)]
     found = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import io
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated, NoReturn
@@ -17,7 +18,7 @@ import typer
 from swefuse import __version__
 from swefuse.cli import collect, crash, doctor, evaluate, library, quality, quickstart, tasks, train, verify
 from swefuse.cli.common import example, plain
-from swefuse.errors import SweFuseError, UserError
+from swefuse.errors import SandboxError, SweFuseError, UserError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -55,6 +56,7 @@ def run() -> NoReturn:
     """Entry point of the ``swefuse`` program."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # text from a model may hold what no encoding can
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that what was started is ended in order
     sys.exit(main(sys.argv[1:]))
 
 
@@ -64,7 +66,7 @@ def main(arguments: Sequence[str], program: typer.Typer = app) -> int:
         program(args=list(arguments), prog_name="swefuse")
     except SystemExit as leaving:
         if leaving.code == 130:
-            _say("interrupted; where a stage can go on, --resume continues from its last finished step")
+            _say("interrupted; a stage that can go on from its last finished step does so with --resume")
         return leaving.code if isinstance(leaving.code, int) else 0
     except UserError as error:
         _say(f"error: {' '.join(str(error).split())}")
@@ -81,6 +83,8 @@ def _fault(error: Exception, arguments: Sequence[str]) -> int:
         return 3
     kind = "" if isinstance(error, SweFuseError) else f"{type(error).__name__}: "
     _say(f"error: {kind}{crash.scrub(str(error))}")
+    if isinstance(error, SandboxError):  # the message says what the machine lacks, and a traceback no more
+        return 3
     bundle = crash.write_bundle(error, arguments)
     if bundle:
         _say(f"This is not your fault. What is needed to look into it lies in {bundle}; attach it to a report.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,24 @@ from swefuse.errors import DataError, UserError
 _ID, _PATCH = ("instance_id", "task_id", "task"), ("model_patch", "patch", "prediction")
 
 
-def read_predictions(path: Path) -> list[tuple[str, str, bytes]]:
-    """``(where, task id, patch)`` of each prediction, in order.
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A patch for a task: where it stands, and who made it if that is said."""
+
+    where: str
+    task_id: str
+    patch: bytes
+    model: str
+
+
+def read_predictions(path: Path) -> list[Prediction]:
+    """The predictions of a file, or with ``-`` of stdin, in order.
 
     JSON lines, a JSON list, or a JSON object that maps ids to predictions. A prediction without a patch (null) is an empty patch.
     Raises UserError when it cannot be read, DataError naming the place when it is something else.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = (sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"--predictions {path}: cannot be read: {error}") from error
     rows = _rows(path, text)
@@ -32,7 +44,7 @@ def _rows(path: Path, text: str) -> list[tuple[str, Any]]:
         whole = json.loads(text)
     except ValueError:
         return [(f"{path}:{number}", _line(path, number, line)) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if isinstance(whole, dict) and not set(_ID) & whole.keys():
+    if isinstance(whole, dict) and not {*_ID, *_PATCH} & whole.keys():
         return [(f"{path}, {key}", {_ID[0]: key, **row} if isinstance(row, dict) else row) for key, row in whole.items()]
     return [(f"{path}, entry {number}", row) for number, row in enumerate(whole if isinstance(whole, list) else [whole], 1)]
 
@@ -44,7 +56,7 @@ def _line(path: Path, number: int, line: str) -> Any:
         raise DataError(f"{path}:{number}: no JSON: {error}") from error
 
 
-def _prediction(where: str, row: Any) -> tuple[str, str, bytes]:
+def _prediction(where: str, row: Any) -> Prediction:
     if not isinstance(row, dict):
         raise DataError(f"{where}: a prediction is an object with {_ID[0]} and {_PATCH[0]}, not {json.dumps(row)[:80]}")
     name, key = next((row[key] for key in _ID if key in row), None), next((key for key in _PATCH if key in row), None)
@@ -54,6 +66,7 @@ def _prediction(where: str, row: Any) -> tuple[str, str, bytes]:
     if not isinstance(patch, str | None):
         raise DataError(f"{where}: {key} must be text, not {json.dumps(patch)[:80]}")
     try:
-        return where, name, (patch or "").encode("utf-8", "surrogateescape")
+        raw = (patch or "").encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a character, which no file holds either: let the judge of patches say so
-        return where, name, (patch or "").encode("utf-8", "surrogatepass")
+        raw = (patch or "").encode("utf-8", "surrogatepass")
+    return Prediction(where, name, raw, str(row.get("model_name_or_path", "")))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,17 +13,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from swefuse.cli.common import JsonOption, example, print_json, say
+from swefuse.cli.common import JsonOption, example, output_file, print_json, say
 from swefuse.cli.console import stage_progress
 from swefuse.errors import DataError, InfraError, UserError, nearest
 
 if TYPE_CHECKING:
     from swefuse.records import Task, Verdict
 
+_MEASURED = frozenset({"cost", "reference_cost", "speed", "findings", "style"})
 _SHOWN = 5  # failing tests of a patch
 
 
@@ -52,7 +55,7 @@ def verify(
     ] = None,
     task_id: Annotated[str | None, typer.Option("--id", help="Which task of the file: its id or the beginning of it.")] = None,
     form: Annotated[str | None, typer.Option("--form", help="calls or pytest; calls where the task has both.")] = None,
-    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Runs that must agree, else the verdict is FLAKY.")] = 1,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, max=1000, help="Runs that must agree, else the verdict is FLAKY.")] = 1,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Fail-to-pass tests first, and no test after the first failure (pytest form).")
     ] = False,
@@ -83,6 +86,8 @@ def verify(
         raise UserError("--fail-fast has no effect with --repeat: runs that are to be compared are whole; give one of the two")
     asked = _asked(task, patch or [], predictions, task_id)
     _check_form(form, [one.task for one in asked])
+    out = output_file(out, _tasks_file(task), predictions, cache, *map(Path, patch or [])) if out else None
+    _check_cache(cache)
     sandbox = _sandbox(sandbox, allow_weak)
     wanted = tuple(dict.fromkeys(one.value for one in measure or ()))
     items = [Patched(one.task, one.patch, form, repeat, fail_fast=fail_fast) for one in asked]
@@ -90,7 +95,7 @@ def verify(
     tally: Counter[str] = Counter()
     pool = ProcessExecutor(min(workers, len(items)), init_worker, (sandbox, True, cache, None, wanted))
     quiet = as_json or len(items) == 1
-    with _kept(out) as keep, pool as executor, stage_progress("verify", quiet=quiet, rate="candidates") as progress:
+    with _kept(out, cache) as keep, pool as executor, stage_progress("verify", quiet=quiet, rate="candidates") as progress:
         for one, verdict in zip(asked, verify_many(items, executor, tally), strict=True):
             found.append(verdict)
             keep(_row(one, verdict))
@@ -117,11 +122,13 @@ def _show(asked: list[_Asked], found: list[Verdict], tally: Counter[str], as_jso
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One patch to be judged. ``name`` is the file it came from, or the id that a line of predictions gave."""
+    """One patch to be judged. ``name`` is where it came from, ``number`` counts from 1, ``model`` is who made it, if said."""
 
+    number: int
     name: str
     task: Task
     patch: bytes
+    model: str = ""
 
 
 def _asked(path: Path, patches: list[str], predictions: Path | None, wanted: str | None) -> list[_Asked]:
@@ -130,20 +137,36 @@ def _asked(path: Path, patches: list[str], predictions: Path | None, wanted: str
 
     if bool(patches) == (predictions is not None):
         raise UserError("give either --patch, for patches of one task, or --predictions, for patches of many")
-    tasks = load_tasks(path / "tasks.jsonl" if path.is_dir() else path)
+    if patches.count("-") > 1:
+        raise UserError("--patch - is given twice, but stdin can be read once; leave one out")
+    tasks = load_tasks(_tasks_file(path))
     if not tasks:
         raise DataError(f"{path} holds no task")
     if predictions is None:
         chosen = _one(path, tasks, wanted)
-        return [_Asked(name, chosen, _read(name)) for name in patches]
+        return [_Asked(number, name, chosen, _read(name)) for number, name in enumerate(patches, 1)]
     if wanted is not None:
         raise UserError("--id has no effect with --predictions, each of which names its task; leave it out")
     known = {one.id: one for one in tasks}
     rows = read_predictions(predictions)
-    for where, name, _ in rows:
-        if name not in known:
-            raise UserError(f"{where}: {path} has no task {name!r}{nearest(name, list(known)[:2000])}")
-    return [_Asked(name, known[name], patch) for _, name, patch in rows]
+    for row in rows:
+        if row.task_id not in known:
+            raise UserError(f"{row.where}: {path} has no task {row.task_id!r}{nearest(row.task_id, list(known)[:2000])}")
+    return [_Asked(number, row.where, known[row.task_id], row.patch, row.model) for number, row in enumerate(rows, 1)]
+
+
+def _tasks_file(path: Path) -> Path:
+    return path / "tasks.jsonl" if path.is_dir() else path
+
+
+def _check_cache(path: Path | None) -> None:
+    """Open and close the cache once, before there are workers that could only break down over it."""
+    from swefuse.verify.cache import VerdictCache
+
+    try:
+        VerdictCache(path).close()
+    except (OSError, sqlite3.Error) as error:
+        raise UserError(f"--cache {path}: cannot be used: {error}; name a file that an earlier call made, or a new one") from error
 
 
 def _sandbox(name: str, allow_weak: bool) -> str:
@@ -166,21 +189,34 @@ def _check_form(form: str | None, tasks: list[Task]) -> None:
 
 def _row(one: _Asked, verdict: Verdict) -> dict[str, Any]:
     return {
-        "patch": one.name, "task": one.task.id, "notes": _notes(one.task, one.patch), "verdict": verdict.model_dump(mode="json"),
+        "number": one.number, "patch": one.name, "task": one.task.id, "model": one.model, "notes": _notes(one.task, one.patch),
+        "verdict": verdict.model_dump(mode="json"),
     }  # fmt: skip
 
 
+def _locked(out: Path, part: Path) -> TextIO:
+    """The empty file ``part``, which no other call writes at the same time."""
+    try:
+        file = part.open("a", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"--out {out}: cannot be written: {error.strerror}") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file.truncate(0)
+    except OSError as error:
+        file.close()
+        raise UserError(f"--out {out}: another call is writing {part}; wait for it or name another file") from error
+    return file
+
+
 @contextmanager
-def _kept(out: Path | None) -> Iterator[Callable[[dict[str, Any]], None]]:
+def _kept(out: Path | None, cache: Path | None) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Writes rows to ``out``, which appears when all are there; until then, and where it ends early, they are in ``out.part``."""
     if out is None:
         yield lambda row: None
         return
     part = out.with_name(out.name + ".part")
-    try:
-        file = part.open("w", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"--out {out}: cannot be written: {error.strerror}") from error
+    file = _locked(out, part)
     kept = 0
     try:
         with file:
@@ -193,7 +229,8 @@ def _kept(out: Path | None) -> Iterator[Callable[[dict[str, Any]], None]]:
 
             yield keep
     except BaseException:
-        typer.echo(f"{kept} verdicts so far are in {part}; with --cache the same call goes on from there", err=True)
+        then = "the same call goes on from there" if cache else "give --cache, so that the next call can go on where it is ended"
+        typer.echo(f"{kept} verdicts so far are in {part}; {then}", err=True)
         raise
     part.replace(out)
 
@@ -213,6 +250,8 @@ def _one(path: Path, tasks: list[Task], wanted: str | None) -> Task:
     named = [one for one in tasks if wanted is None or one.id.startswith(wanted)]
     if len(named) == 1:
         return named[0]
+    if named and all(one == named[0] for one in named):
+        raise UserError(f"{path} holds task {named[0].id} {len(named)} times; leave one of them in")
     if not named:
         hint = nearest(wanted or "", [one.id for one in tasks[:2000]])
         raise UserError(f"--id {wanted}: none of the {len(tasks)} tasks of {path} has it{hint}")
@@ -242,7 +281,11 @@ def _notes(task: Task, patch: bytes) -> list[str]:
 def _lines(one: _Asked, verdict: Verdict) -> list[str]:
     failing: dict[str, Any] = {id_: result for id_, result in verdict.tests.items() if result.outcome != "passed"}
     passed = f"{len(verdict.tests) - len(failing)} of {len(verdict.tests)} tests pass" if verdict.tests else "no test was run"
+    passed += " in the first run" if verdict.repeats > 1 else ""
     lines = [f"{verdict.outcome}  {one.name}: {passed}, score {verdict.score:.2f}, {verdict.cpu_s:.2f} s of CPU"]
+    measured = {name: value for name, value in verdict.parts.items() if name in _MEASURED}
+    if measured:
+        lines.append("  " + ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in measured.items()))
     if verdict.reason:
         lines.append(f"  {verdict.reason}")
     lines += [

@@ -27,6 +27,9 @@ def open_sandbox(name: str) -> Sandbox:
         raise ConfigError(f"there is no sandbox {name!r}{nearest(name, SANDBOXES)}; your own: 'package.module:Class'")
     try:
         made: Sandbox = getattr(importlib.import_module(module), attribute)()
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError) as error:
         raise ConfigError(f"the sandbox {name!r} cannot be loaded: {error}") from error
+    lacks = [part for part in ("run", "close", "__enter__", "__exit__") if not hasattr(made, part)]
+    if lacks:
+        raise ConfigError(f"{name!r} is no sandbox: it lacks {', '.join(lacks)}; see swefuse.sandbox.base.Sandbox")
     return made

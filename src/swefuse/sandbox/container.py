@@ -86,10 +86,12 @@ class ContainerSandbox(LocalSandbox):
         for before in _FIRST.get(self._program, ((),)):
             if self._call(before, "image", "inspect", image_name()).returncode:
                 self._call(before, "import", "-", image_name(), given=empty_image())
-            probe = ["run", "--rm", *self._arguments(["/usr"]), image_name(), "/usr/bin/env", "true"]
+            name = f"swefuse-{os.getpid()}-probe-{secrets.token_hex(4)}"
+            probe = ["run", "--rm", "--name", name, *self._arguments(["/usr"]), image_name(), "/usr/bin/env", "true"]
             done = self._call(before, *probe)
             if done.returncode == 0:
                 return before
+            self._call(before, "rm", "-f", name)  # one that was made and could not be started
             problem = problem or " ".join(done.stderr.decode(errors="replace").split()) or "no reason given"
         raise SandboxError(f"{self._program} cannot run a container: {problem[:300]}. {self.remedy}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +15,13 @@ from swefuse.records import SCHEMA, Task
 
 
 def save_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines to a file that appears whole or not at all. Raises OSError, with nothing half-written, when it cannot."""
+    """Write lines to a file that appears whole or not at all. Raises OSError, with nothing half-written, when it cannot.
+
+    A link is followed; what is no plain file, such as a device, is not replaced by one.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "is no plain file", str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with temporary.open("w", encoding="utf-8") as file:
@@ -37,7 +45,17 @@ def load_tasks(path: Path) -> list[Task]:
         lines = [line.decode("utf-8") for line in path.read_bytes().splitlines()]  # bytes: text may hold U+2028 and its like
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}; give the tasks.jsonl of a tasks folder") from error
+    if lines and lines[0].strip() in ("{", "["):  # one task, or a list of them, laid out for people
+        lines = _unfolded(path, "\n".join(lines))
     return [_task(f"{path}:{number}", line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _unfolded(path: Path, text: str) -> list[str]:
+    try:
+        whole = json.loads(text)
+    except ValueError as error:
+        raise DataError(f"{path}: no JSON: {error}") from error
+    return [json.dumps(one) for one in (whole if isinstance(whole, list) else [whole])]
 
 
 def _task(where: str, line: str) -> Task:

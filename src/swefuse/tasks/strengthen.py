@@ -59,7 +59,7 @@ def strengthen(task: Task, most: int = 8, mutants: int = 100, seconds: float | N
 def measured(task: Task, found: Strength) -> Task:
     """The task with its strength in its evidence."""
     evidence = task.evidence or Evidence(repeats=0, reference_passes=False, null_fails=False)
-    return task.model_copy(update={"evidence": evidence.model_copy(update={"strength": found.share})})
+    return task.model_copy(update={"evidence": evidence.model_copy(update={"strength": found.share, "mutants": found.judged})})
 
 
 def _choose(task: Task, suite: Suite, survivors: Sequence[Mutant], most: int, seed: int) -> tuple[tuple[Call, ...], list[Mutant]]:

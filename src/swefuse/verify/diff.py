@@ -126,7 +126,8 @@ class _Reader:
             self.binary(section)
             return
         elif not says:
-            raise self.fail("a section that changes nothing", began)
+            self.diff.notes.append(f"line {began + 1}: a section that changes nothing was passed over")
+            return
         if not (section.old or section.new) or "" in (section.old, section.new):
             raise self.fail("the file is not named", began)
         for path in (section.old, section.new):

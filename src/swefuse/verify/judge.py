@@ -22,6 +22,7 @@ from swefuse.sandbox.values import MAX_TEXT, UnrepresentableError, decode, encod
 
 PASSED = TestResult(outcome="passed")
 MISSING = TestResult(outcome="missing", detail="no result: the process ended before this test")
+ABSENT = TestResult(outcome="missing", detail="no result: the run came to its end without this test")
 _REL, _ABS = 1e-6, 1e-9
 _SHOWN = 300
 _MOST = 200_000
@@ -92,7 +93,7 @@ def judge_pytest(expected: Sequence[str], output: Output, nonce: str) -> Judgeme
             if when in phases.setdefault(id_, {}):
                 return _tampered(expected, f"two results for test {id_[:80]!r}")
             phases[id_][when] = _phase(record)
-    tests = {id_: _whole(phases.get(id_, {}), output) for id_ in expected}
+    tests = {id_: ABSENT if ended and id_ not in phases else _whole(phases.get(id_, {}), output) for id_ in expected}
     if ended and status not in (0, 1):
         ended, broken = False, broken or f"pytest ended with status {status}"
     return _conclude(tests, expected, ended, output, broken)

@@ -33,8 +33,9 @@ class Mutant:
     files: Files
 
     def __str__(self) -> str:
-        kind, line, _, old, new = self.edit
-        return f"{self.path}:{line} {self.function}: {kind}: {old.strip()!r} -> {new.strip()!r}"
+        kind, line, nth, old, new = self.edit
+        where = f" (number {nth} in the line)" if nth > 1 else ""
+        return f"{self.path}:{line} {self.function}: {kind}: {old.strip()!r} -> {new.strip()!r}{where}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from swefuse.sandbox import Output, open_sandbox
 from swefuse.sandbox.base import WALL_FACTOR
 from swefuse.verify.cache import VerdictCache, environment_lock
 from swefuse.verify.canary import perturbed
-from swefuse.verify.judge import MISSING, Judgement
+from swefuse.verify.judge import ABSENT, MISSING, Judgement
 from swefuse.verify.measure import Measure, lines_run, new_findings, seconds_run
 from swefuse.verify.score import score, speed, style
 from swefuse.verify.screen import changed_paths, screen
@@ -138,7 +138,7 @@ class Verifier:
             return None
         tests = {id_: judgement.tests.get(id_, NOT_RUN) for id_ in suite.expected}
         if not judgement.reason:  # the run came to its end: what is missing was left out
-            tests = {id_: NOT_RUN if result == MISSING else result for id_, result in tests.items()}
+            tests = {id_: NOT_RUN if result in (MISSING, ABSENT) else result for id_, result in tests.items()}
         parts = {
             "pass_rate": sum(result.outcome == "passed" for result in tests.values()) / max(1, len(tests)),
             "not_run": float(sum(result is NOT_RUN for result in tests.values())),
@@ -159,6 +159,9 @@ class Verifier:
                 judgement, output = self._once(task, suite, files, changed, how)
                 runs.append(judgement)
                 cpu_s, wall_s = cpu_s + output.cpu_s, wall_s + output.wall_s
+                if judgement.outcome is Outcome.TIMEOUT:
+                    break  # more of them would cost as much and change nothing
+            repeats = len(runs)
             first = runs[0]
             outcome, reason, matrix = agreed(runs)
             if outcome is Outcome.PASSED and suite.form == "pytest" and changed:
@@ -166,6 +169,8 @@ class Verifier:
         except SandboxError as error:
             return Verdict(outcome=Outcome.INFRA, form=suite.form, reason=str(error), repeats=repeats)
         parts["pass_rate"] = sum(result.outcome == "passed" for result in first.tests.values()) / max(1, len(first.tests))
+        if not changed:
+            reason = reason or "nothing was changed"
         if outcome is Outcome.PASSED and changed and not visible_only:
             self._measured(task, suite, files, changed, parts)
         total = score(outcome, parts["pass_rate"], parts.get("speed"), parts.get("style"))
@@ -264,7 +269,8 @@ class Verifier:
                 self._allowed.clear()
             # tests may wait instead of computing: elapsed seconds are limited to WALL_FACTOR times the CPU seconds
             taken = max(output.cpu_s, output.wall_s / WALL_FACTOR)
-            self._allowed[key] = most if judgement.outcome is Outcome.TIMEOUT else min(most, SLOWER * taken)
+            # one whose reference hangs too proves nothing, however long it runs
+            self._allowed[key] = FIRST_CPU_S if judgement.outcome is Outcome.TIMEOUT else min(most, SLOWER * taken)
         return self._allowed[key]
 
     def _canaries(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...]) -> tuple[int, list[str]]:
