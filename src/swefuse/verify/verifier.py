@@ -61,6 +61,7 @@ class Verifier:
         self._name = sandbox_name
         self._cache = VerdictCache(cache_path) if cache else None
         self.tally: Counter[str] = Counter()
+        self._common: dict[tuple[int, str, bool, Limits], tuple[Task, str]] = {}
         self._allowed: dict[tuple[str, str], float] = {}
         self._alone: dict[tuple[str, str], bool] = {}
         self._decoys: dict[tuple[str, str], tuple[Task, tuple[str, ...]]] = {}
@@ -88,17 +89,15 @@ class Verifier:
         """
         suite = pick_suite(task, form)
         self.tally["candidates"] += 1
-        changed = changed_paths(task, files)
         key = ""
         if self._cache is not None:
-            how = [self._name, environment_lock(), self.limits.of(suite.form), visible_only, sorted(self.measure)]
-            settings = [VERSION, *how, suite_digest(suite), _is_cold(task), ref(task.reference or {})]
-            key = content_hash([*settings, ref(task.files), ref(files), task.protected, task.editable])
+            key = self._key(task, suite, files, visible_only)
             for name in () if fresh else (key, f"{key}-fast")[: 1 + fail_fast]:
                 known = self._cache.get(name)
                 if known is not None and known.repeats >= repeats:
                     self.tally["known"] += 1
                     return known
+        changed = changed_paths(task, files)
         reasons = screen(task, files, changed)
         if reasons:
             self.tally["refused"] += 1
@@ -122,6 +121,18 @@ class Verifier:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def _key(self, task: Task, suite: Suite, files: Files, visible_only: bool) -> str:
+        """Under which the verdict on a state is kept; all but the state is the same for many candidates and hashed once."""
+        slot = (id(task), suite.form, visible_only, self.limits)
+        held = self._common.get(slot)
+        if held is None or held[0] is not task:
+            how = [self._name, environment_lock(), self.limits.of(suite.form), visible_only, sorted(self.measure)]
+            what = [ref(task.files), ref(task.reference or {}), suite_digest(suite), task.protected, task.editable, _is_cold(task)]
+            if len(self._common) >= MOST_DECOYS:
+                self._common.clear()
+            held = self._common[slot] = (task, content_hash([VERSION, *how, *what]))
+        return f"{held[1]}-{ref(files)}"
 
     def _first_failure(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...]) -> Verdict | None:
         """The verdict on a candidate that fails a fail-to-pass test; None when only the whole suite can tell."""
