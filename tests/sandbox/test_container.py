@@ -53,7 +53,7 @@ def test_containers_conform(sandbox: Sandbox, check: Check) -> None:
 
 
 def test_candidates_share_a_container_and_nothing_else(sandbox: Sandbox) -> None:
-    body = "import os\ndef f():\n    open('/tmp/mine', 'x').close()\n    return os.listdir('/')\n"
+    body = "import os\ndef f():\n    open(os.environ['TMPDIR'] + '/mine', 'x').close()\n    return os.listdir('/')\n"
     job = Job("calls", {"m.py": body}, (), "m.py:f", (("a", "()"),))
     first, second = sandbox.run(job), sandbox.run(job)
     assert first.records == second.records and '"value"' in first.records

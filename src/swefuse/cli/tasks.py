@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,44 @@ def build(out: OutOption, config: ConfigOption = None, overrides: SetOption = No
 
 
 @app.command(
+    "mine",
+    epilog=example(
+        "swefuse tasks mine ~/src/click --out runs/mined --since 2020-01-01", "swefuse tasks mine a.git b.git --out runs/mined"
+    ),
+)
+def mine(
+    repositories: Annotated[list[Path], typer.Argument(metavar="REPO...", help="Work trees or bare repositories.")],
+    out: OutOption,
+    since: Annotated[str, typer.Option("--since", metavar="DATE", help="Only commits after it.")] = "",
+    most: Annotated[int | None, typer.Option("--most", min=1, help="Commits to try in each repository, the newest first.")] = None,
+    licences: Annotated[
+        list[str] | None, typer.Option("--allow-licence", metavar="NAME", help="Such as MIT or BSD; may be given again. Else all.")
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run tests.")] = os.cpu_count() or 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Make tasks of the repairs in a git history: those whose tests fail without the repair and pass with it.
+
+    What was tried is kept in the folder, so that a call which was ended goes on, and one with more repositories adds to it.
+    """
+    from swefuse.sandbox.choose import AUTO, resolve
+    from swefuse.scale import ProcessExecutor
+    from swefuse.tasks.mine import Selection, run
+    from swefuse.tasks.workers import init_worker
+
+    out.mkdir(parents=True, exist_ok=True)
+    settings = Selection(since, most, tuple(licences or ()))
+    pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),))
+    with pool as executor, stage_progress("mine", quiet=as_json, rate="commits") as progress:
+        summary = run(repositories, out, settings, executor, progress)
+    if as_json:
+        print_json(summary)
+        return
+    say(f"{summary['tasks']} tasks of {summary['tried']} commits tried, in {out / 'tasks.jsonl'}")
+    say("\n".join(f"{count:7}  {reason}" for reason, count in summary["refused"].items()))
+
+
+@app.command(
     "show", epilog=example("swefuse tasks show runs/tasks/tasks.jsonl", "swefuse tasks show runs/tasks/tasks.jsonl 3f9c --json")
 )
 def show(
@@ -45,7 +84,8 @@ def show(
     elif task_id is None:
         for task in tasks:
             source = task.provenance
-            say(f"{task.id}  {task.kind:9} {task.split:11} {source.operator:12} {source.source}:{source.function}")
+            place = source.function or f"{source.repo}@{source.commit[:10]}"
+            say(f"{task.id}  {task.kind:9} {task.split:11} {source.operator:12} {source.source}:{place}")
     else:
         say(describe(tasks[0]))
 

@@ -7,11 +7,17 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from swefuse.errors import DataError, nearest
 from swefuse.records import SCHEMA, Task
+from swefuse.tasks import blobs
+from swefuse.workspace import blob_ref
+
+MOST_INLINE = 50_000  # characters of a task's files
+_STATES, _BLOBS = ("files", "reference"), "blobs"
 
 
 def save_lines(path: Path, lines: Iterable[str]) -> None:
@@ -35,8 +41,32 @@ def save_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def save_tasks(path: Path, tasks: Iterable[Task]) -> None:
-    """Write tasks, one per line."""
-    save_lines(path, (task.model_dump_json() for task in tasks))
+    """Write tasks, one per line. The files of those that are larger than MOST_INLINE go into a file beside, each once."""
+    path = path.resolve()
+    lines = []
+    for task in tasks:
+        if sum(map(len, task.files.values())) <= MOST_INLINE and _is_text(task):
+            lines.append(task.model_dump_json())
+            continue
+        blobs.add(blobs.beside(path), [*task.files.values(), *(task.reference or {}).values()])
+        lines.append(json.dumps({**task.model_dump(mode="json", exclude=set(_STATES)), **_named(task), _BLOBS: True}))
+    save_lines(path, lines)
+
+
+def _is_text(task: Task) -> bool:
+    """Whether all of its files can stand in JSON; what is no UTF-8 in a repository cannot."""
+    try:
+        for text in (*task.files.values(), *(task.reference or {}).values()):
+            text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _named(task: Task) -> dict[str, dict[str, str] | None]:
+    """The two states of a task with the hash of each content in its place."""
+    states = {"files": task.files, "reference": task.reference}
+    return {name: state and {path: blob_ref(text) for path, text in state.items()} for name, state in states.items()}
 
 
 def load_tasks(path: Path) -> list[Task]:
@@ -47,7 +77,27 @@ def load_tasks(path: Path) -> list[Task]:
         raise DataError(f"{path}: cannot be read: {error}; give the tasks.jsonl of a tasks folder") from error
     if lines and lines[0].strip() in ("{", "["):  # one task, or a list of them, laid out for people
         lines = _unfolded(path, "\n".join(lines))
-    return [_task(f"{path}:{number}", line) for number, line in enumerate(lines, 1) if line.strip()]
+    held: list[blobs.Blobs] = []
+    found = []
+    for number, line in enumerate(lines, 1):
+        if f'"{_BLOBS}": true' in line[-40:]:
+            held = held or [blobs.Blobs(blobs.beside(path.resolve()))]
+            found.append(_filled(f"{path}:{number}", line, held[0]))
+        elif line.strip():
+            found.append(_checked(f"{path}:{number}", line))
+    return found
+
+
+def _filled(where: str, line: str, contents: blobs.Blobs) -> Task:
+    """The task of a line whose states are named by their hashes."""
+    try:
+        row = json.loads(line)
+        states = {name: row[name] and contents.files(where, row[name]) for name in _STATES}
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{where}: not a task: {error}") from error
+    return _checked(where, {**{key: value for key, value in row.items() if key != _BLOBS}, **states})
 
 
 def _unfolded(path: Path, text: str) -> list[str]:
@@ -58,9 +108,9 @@ def _unfolded(path: Path, text: str) -> list[str]:
     return [json.dumps(one) for one in (whole if isinstance(whole, list) else [whole])]
 
 
-def _task(where: str, line: str) -> Task:
+def _checked(where: str, given: str | dict[str, Any]) -> Task:
     try:
-        task = Task.model_validate_json(line)
+        task = Task.model_validate_json(given) if isinstance(given, str) else Task.model_validate(given)
     except ValidationError as error:
         raise DataError(f"{where}: {_explain(error)}") from error
     if task.schema_version != SCHEMA:

@@ -1,0 +1,239 @@
+"""Tasks from a git history: each repair with its tests becomes one if running it shows that the tests notice the repair."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import secrets
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from swefuse.code.imports import imported_modules
+from swefuse.errors import DataError, SandboxError, UserError
+from swefuse.records import Evidence, Kind, Provenance, Suite, Task
+from swefuse.sandbox.base import Job, Output
+from swefuse.scale import Executor
+from swefuse.tasks.commits import candidates, is_test_file, sides, states
+from swefuse.tasks.environment import licence, supplied
+from swefuse.tasks.git import Commit, opened
+from swefuse.tasks.store import load_tasks, save_lines, save_tasks
+from swefuse.tasks.workers import sandbox
+
+CPU_S = 60.0
+MEMORY_MB = 2048
+SHOWN = 5  # failing tests that an instruction names
+# what was moved, removed or made a keyword since Python 3.4 or so
+_OLD = re.compile(
+    r"module '(collections|inspect|asyncio|fractions|time|math|gettext)' has no attribute|SyntaxError|from 'collections'"
+)
+Progress = Callable[[int, int], None]
+
+
+class Refusal(StrEnum):
+    """Why a commit is no task."""
+
+    LICENCE = "its licence is not among those allowed"
+    NO_TEST_FILE = "no test file to run"
+    NOTHING_COLLECTED = "the tests cannot be collected"
+    TOO_OLD = "the source is too old for this Python"
+    MISSING_MODULE = "the tests need a module that is not installed"
+    TOO_LONG = "the tests take too long"
+    TESTS_AGREE = "the tests pass without the repair"
+    ALL_FAIL = "no test that fails before passes with the repair"
+    SANDBOX = "the sandbox could not run it"
+    ERROR = "it could not be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One commit to try. ``repeats`` runs of the repaired state must agree; ``licences``: those allowed, empty for all."""
+
+    repository: Path
+    commit: Commit
+    repeats: int = 2
+    licences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What became of a commit: a task, or a refusal with the detail. ``cpu_s``: CPU time of its test runs."""
+
+    commit: Commit
+    task: Task | None = None
+    refusal: Refusal | None = None
+    detail: str = ""
+    cpu_s: float = 0.0
+    dropped: tuple[str, ...] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which commits are tried: those after ``since`` (a date), at most ``most`` of each repository, under one of ``licences``."""
+
+    since: str = ""
+    most: int | None = None
+    licences: tuple[str, ...] = ()
+
+
+def run(
+    repositories: Sequence[Path],
+    out: Path,
+    settings: Selection,
+    executor: Executor,
+    progress: Progress = lambda done, total: None,
+) -> dict[str, Any]:
+    """Try the candidates of every repository, the newest first, and write ``tasks.jsonl`` and ``attempts.jsonl``; the summary.
+
+    A commit that was tried into the same folder is not tried again; each attempt is written as soon as it is known. The executor's
+    processes must have been started with ``tasks.workers.init_worker``. Raises UserError for what is no repository.
+    """
+    orders = []
+    for path in repositories:
+        repository = opened(path.resolve())
+        if repository.shallow:
+            raise UserError(f"{path} is a shallow clone, in which the states before the repairs are missing: git fetch --unshallow")
+        chosen = list(candidates(repository.commits(settings.since)))[: settings.most]
+        orders += [Order(path.resolve(), commit, licences=settings.licences) for commit in chosen]
+    log, tasks = out / "attempts.jsonl", out / "tasks.jsonl"
+    made = {task.provenance.commit: task for task in load_tasks(tasks)} if tasks.exists() else {}
+    tried = {row["commit"]: row for row in _logged(log) if row["refusal"] or row["commit"] in made}
+    fresh = [order for order in orders if order.commit.sha not in tried]
+    try:
+        for number, attempt in enumerate(executor.map(try_commit, fresh), 1):
+            tried[attempt.commit.sha] = _row(attempt)
+            if attempt.task is not None:
+                made[attempt.commit.sha] = attempt.task
+            progress(number, len(fresh))
+    finally:
+        save_tasks(tasks, made.values())
+        save_lines(log, map(json.dumps, tried.values()))
+    refused = Counter(row["refusal"] for row in tried.values() if row["refusal"])
+    return {"tasks": len(made), "tried": len(tried), "refused": dict(refused.most_common())}
+
+
+def _row(attempt: Attempt) -> dict[str, Any]:
+    commit = attempt.commit
+    return {
+        "commit": commit.sha, "date": commit.date, "subject": commit.subject, "task": attempt.task.id if attempt.task else "",
+        "refusal": attempt.refusal.value if attempt.refusal else "", "detail": attempt.detail, "cpu_s": round(attempt.cpu_s, 3),
+        "dropped": list(attempt.dropped),
+    }  # fmt: skip
+
+
+def _logged(path: Path) -> list[dict[str, Any]]:
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    except ValueError as error:
+        raise DataError(f"{path} is damaged ({error}); delete it to try every commit again") from error
+
+
+def try_commit(order: Order) -> Attempt:
+    """Make a task of a commit, or say why not. Runs in a worker process; one bad commit never ends the others."""
+    commit = order.commit
+    try:
+        repository = opened(order.repository)
+        before, after = repository.files(commit.parent), repository.files(commit.sha)
+        own = licence(after)
+        if order.licences and own not in order.licences:
+            return Attempt(commit, None, Refusal.LICENCE, own or "none found")
+        parts = sides(commit, after)
+        if not parts.run:
+            return Attempt(commit, None, Refusal.NO_TEST_FILE, ", ".join(parts.tests)[:300])
+        added = supplied(after)
+        initial, reference = ({**state, **added} for state in states(commit, parts, before, after))
+        runs = _Runs(initial, reference, parts.run, parts.tests)
+        return _judged(order, runs, own)
+    except SandboxError as error:
+        return Attempt(commit, None, Refusal.SANDBOX, str(error)[:300])
+    except (OSError, ValueError, IndexError) as error:
+        return Attempt(commit, None, Refusal.ERROR, f"{type(error).__name__}: {error}"[:300])
+
+
+class _Runs:
+    """Runs of the two states of one commit in this process's sandbox."""
+
+    def __init__(self, initial: dict[str, str], reference: dict[str, str], run: Sequence[str], tests: Sequence[str]) -> None:
+        self.initial, self.reference, self.run, self.cpu_s = initial, reference, tuple(run), 0.0
+        conftests = [path for path in initial if path.rpartition("/")[2] == "conftest.py"]
+        self.protected = tuple(dict.fromkeys([*run, *(path for path in (*tests, *conftests) if path in initial)]))
+        texts = [text for path, text in sorted(initial.items()) if path.endswith(".py")]
+        self._preload = imported_modules(tuple(texts))
+
+    def once(self, state: dict[str, str]) -> tuple[dict[str, str], str, Output]:
+        """Result of each test that was found, what could not be collected, and the raw output."""
+        nonce = secrets.token_hex(16)
+        job = Job(
+            "pytest", state, tests=self.run, protected=self.protected, nonce=nonce, preload=self._preload,
+            cpu_s=CPU_S, memory_mb=MEMORY_MB,
+        )  # fmt: skip
+        output = sandbox().run(job)
+        self.cpu_s += output.cpu_s
+        return *_results(output), output
+
+
+def _results(output: Output) -> tuple[dict[str, str], str]:
+    """Outcome of every test: ``passed`` if each of its three phases did, else the first other one; and what did not load."""
+    phases: dict[str, list[str]] = {}
+    broken = ""
+    for line in output.records.split("\n")[:-1]:
+        record = json.loads(line)
+        if "when" in record:
+            phases.setdefault(record["id"], []).append(record["outcome"])
+        elif "collect" in record:
+            broken = broken or f"{record['collect']}: {record['detail']}"
+    outcomes = {id_: next((one for one in found if one != "passed"), "passed") for id_, found in phases.items()}
+    return {id_: outcome if len(phases[id_]) == 3 else "cut off" for id_, outcome in outcomes.items()}, broken
+
+
+def _judged(order: Order, runs: _Runs, own: str) -> Attempt:
+    good = []
+    for _ in range(order.repeats):
+        outcomes, broken, output = runs.once(runs.reference)
+        good.append(outcomes)
+        if output.limit:
+            return Attempt(order.commit, None, Refusal.TOO_LONG, f"over the {output.limit} limit", runs.cpu_s)
+        if not outcomes:
+            kind = Refusal.MISSING_MODULE if "No module named" in broken else Refusal.NOTHING_COLLECTED
+            kind = Refusal.TOO_OLD if _OLD.search(broken) else kind
+            return Attempt(order.commit, None, kind, (broken or output.text[-300:])[-300:], runs.cpu_s)
+    before, _, _ = runs.once(runs.initial)
+    steady = {id_ for id_ in good[0] if len({found.get(id_, "absent") for found in good}) == 1}
+    dropped = tuple(sorted({id_ for found in good for id_ in found} - steady))
+    passing = [id_ for id_ in good[0] if id_ in steady and good[0][id_] == "passed"]
+    decisive = tuple(id_ for id_ in passing if before.get(id_) != "passed")
+    if not decisive:
+        kind = Refusal.TESTS_AGREE if all(before.get(id_) == "passed" for id_ in passing) and passing else Refusal.ALL_FAIL
+        return Attempt(order.commit, None, kind, f"{len(passing)} tests pass", runs.cpu_s, dropped)
+    held = tuple(id_ for id_ in passing if id_ not in decisive)
+    return Attempt(order.commit, _task(order, runs, decisive, held, own, dropped), None, "", runs.cpu_s, dropped)
+
+
+def _task(order: Order, runs: _Runs, decisive: tuple[str, ...], held: tuple[str, ...], own: str, dropped: tuple[str, ...]) -> Task:
+    commit, initial = order.commit, runs.initial
+    suites = (Suite(form="pytest", files=runs.run, fail_to_pass=decisive, pass_to_pass=held),)
+    changed = tuple(
+        sorted(path for path in runs.reference.keys() | initial.keys() if runs.reference.get(path) != initial.get(path))
+    )
+    names = "\n".join(f"- {id_}" for id_ in decisive[:SHOWN]) + (
+        f"\n- and {len(decisive) - SHOWN} more" if decisive[SHOWN:] else ""
+    )
+    instruction = f"These tests fail:\n{names}\nFind the cause in the source and repair it; the tests must stay as they are."
+    evidence = Evidence(
+        repeats=order.repeats, reference_passes=True, null_fails=True, failing_ids=tuple(sorted(decisive)),
+        flake_rate=len(dropped) / max(1, len(dropped) + len(decisive) + len(held)), sandbox=sandbox().identity,
+        python=platform.python_version(),
+    )  # fmt: skip
+    return Task(
+        id=Task.make_id(Kind.BUGFIX, initial, suites), kind=Kind.BUGFIX, instruction=instruction, files=initial,
+        editable=tuple(path for path in changed if not is_test_file(path)), protected=runs.protected, suites=suites,
+        reference=runs.reference, evidence=evidence,
+        provenance=Provenance(
+            source="commits", repo=order.repository.name, commit=commit.sha, licence=own, topic=order.repository.name,
+            parameters={"parent": commit.parent, "date": commit.date, "subject": commit.subject[:300]},
+        ),
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""Repairs in a history become tasks that have shown what they claim, and everything else is refused by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from history import History, shop
+
+from swefuse.errors import DataError, UserError
+from swefuse.records import Outcome, Task
+from swefuse.scale import InlineExecutor
+from swefuse.tasks.commits import candidates
+from swefuse.tasks.git import Repository
+from swefuse.tasks.mine import Refusal, Selection, run
+from swefuse.tasks.store import load_tasks, save_tasks
+from swefuse.tasks.workers import init_worker
+from swefuse.verify import Candidate, verify_many
+
+ODD, TEXT = "fix half of odd numbers", "fix double of text"
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> History:
+    return shop(tmp_path_factory.mktemp("git") / "shop")
+
+
+@pytest.fixture(scope="module")
+def mined(history: History, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("mined")
+    init_worker()
+    run([history.folder], out, Selection(), InlineExecutor())
+    return out
+
+
+def named(mined: Path) -> dict[str, Task]:
+    return {task.provenance.parameters["subject"]: task for task in load_tasks(mined / "tasks.jsonl")}
+
+
+def test_candidates_are_repairs_with_source_and_tests(history: History) -> None:
+    found = [commit.subject for commit in candidates(Repository(history.folder).commits())]
+    assert found == [TEXT, "fix what needs a module", "fix a comment only", ODD], "the newest first"
+    assert [c.subject for c in candidates(Repository(history.folder).commits(since="2024-01-07"))] == [TEXT]
+
+
+def test_a_repair_is_a_task_that_the_verifier_confirms(history: History, mined: Path) -> None:
+    tasks = named(mined)
+    assert tasks.keys() == {ODD, TEXT}
+    odd = tasks[ODD]
+    (suite,) = odd.suites
+    assert suite.fail_to_pass == ("tests/test_calc.py::test_odd",)
+    assert set(suite.pass_to_pass) == {"tests/test_calc.py::test_double", "tests/test_calc.py::test_half"}
+    assert odd.editable == ("src/shop/calc.py",) and odd.protected == ("tests/test_calc.py",)
+    assert odd.provenance.commit == history.sha[ODD] and odd.provenance.licence == "MIT"
+    assert odd.evidence is not None and (odd.evidence.repeats, odd.evidence.flake_rate) == (2, 0.0)
+    assert "test_odd" in odd.instruction and "src/shop/calc.py" not in odd.instruction, "where the fault lies is not told"
+    init_worker()
+    for task in tasks.values():
+        reference, initial = verify_many([Candidate(task, task.reference or {}), Candidate(task, task.files)], InlineExecutor())
+        assert (reference.outcome, initial.outcome) == (Outcome.PASSED, Outcome.FAILED)
+        assert {id_ for id_, result in initial.tests.items() if result.outcome != "passed"} == set(task.suites[0].fail_to_pass)
+
+
+def test_what_a_build_would_write_is_supplied_and_bytes_stay_bytes(mined: Path) -> None:
+    task = named(mined)[ODD]
+    assert 'version = "9999.0"' in task.files["src/shop/_version.py"]
+    assert "Name: the-shop" in task.files["the_shop-9999.0.dist-info/METADATA"]
+    assert task.files["logo.bin"].encode("utf-8", "surrogateescape") == b"\xff\xfe\0"
+    assert not [path for path in task.files if ".git" in Path(path).parts]
+
+
+def test_a_test_whose_id_is_another_in_each_run_decides_nothing(mined: Path) -> None:
+    task = named(mined)[TEXT]
+    assert task.suites[0].expected == ("tests/test_text.py::test_text",)
+    assert task.evidence is not None and task.evidence.flake_rate > 0
+    rows = [json.loads(line) for line in (mined / "attempts.jsonl").read_text().splitlines()]
+    (row,) = (row for row in rows if row["subject"] == TEXT)
+    assert len(row["dropped"]) == 2 and all("test_r[" in id_ for id_ in row["dropped"])
+
+
+def test_refusals_have_a_reason_and_a_detail(mined: Path) -> None:
+    rows = {row["subject"]: row for row in map(json.loads, (mined / "attempts.jsonl").read_text().splitlines())}
+    assert rows["fix a comment only"]["refusal"] == Refusal.TESTS_AGREE
+    assert rows["fix what needs a module"]["refusal"] == Refusal.MISSING_MODULE
+    assert "no_such_module" in rows["fix what needs a module"]["detail"]
+
+
+def test_a_second_call_tries_nothing_again(history: History, mined: Path) -> None:
+    def refuse(order: object) -> None:
+        raise AssertionError("tried again")
+
+    class Idle(InlineExecutor):
+        def map(self, fn, items):  # type: ignore[no-untyped-def]
+            return map(refuse, items)
+
+    before = (mined / "tasks.jsonl").read_bytes()
+    assert run([history.folder], mined, Selection(), Idle())["tasks"] == 2
+    assert (mined / "tasks.jsonl").read_bytes() == before
+
+
+def test_other_licences_are_left_alone(history: History, tmp_path: Path) -> None:
+    summary = run([history.folder], tmp_path, Selection(licences=("BSD",)), InlineExecutor(init_worker))
+    assert summary == {"tasks": 0, "tried": 4, "refused": {Refusal.LICENCE.value: 4}}
+
+
+def test_what_is_no_history_is_told_so(history: History, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is no git repository"):
+        Repository(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="has no commit"):
+        Repository(History(tmp_path / "new").folder)
+    history.git("clone", "--quiet", "--depth=1", f"file://{history.folder}", str(tmp_path / "shallow"))
+    with pytest.raises(UserError, match="shallow clone"):
+        run([tmp_path / "shallow"], tmp_path, Selection(), InlineExecutor())
+    history.git("clone", "--quiet", "--bare", str(history.folder), str(tmp_path / "bare"))
+    assert len(list(Repository(tmp_path / "bare").commits())) == len(history.sha) - 1, "the first has no parent"
+
+
+def test_contents_are_kept_once_and_a_missing_or_wrong_one_is_named(mined: Path, tmp_path: Path) -> None:
+    tasks = list(named(mined).values())
+    save_tasks(tmp_path / "tasks.jsonl", tasks)
+    assert load_tasks(tmp_path / "tasks.jsonl") == tasks
+    assert (tmp_path / "tasks.jsonl").stat().st_size < 10_000
+    (tmp_path / "tasks.blobs").write_bytes(b"no database, but long enough to look like a file of some kind")
+    with pytest.raises(DataError, match=r"tasks.blobs: cannot be read"):
+        load_tasks(tmp_path / "tasks.jsonl")
+    (tmp_path / "tasks.blobs").unlink()
+    with pytest.raises(DataError, match=r"tasks.blobs: this file belongs to the tasks and is missing"):
+        load_tasks(tmp_path / "tasks.jsonl")
+    save_tasks(tmp_path / "other.jsonl", tasks[:1])
+    (tmp_path / "other.blobs").rename(tmp_path / "tasks.blobs")
+    with pytest.raises(DataError, match=r"tasks.jsonl:2: .*does not hold the content"):
+        load_tasks(tmp_path / "tasks.jsonl")
