@@ -111,6 +111,7 @@ class Evidence(Record):
 
     ``flake_rate``: share of its tests that were left out because they do not always say the same, in [0, 1]. ``cold``: why its
     tests in the ``pytest`` form need a new interpreter for each run; empty where a warm worker gives the same results.
+    ``environment``: name of the environment in which they run; empty for the program's own.
     ``strength``: share of small bugs in the reference that its tests notice, in [0, 1], of ``mutants`` that were tried; None where
     nobody has measured.
     """
@@ -121,6 +122,7 @@ class Evidence(Record):
     failing_ids: tuple[str, ...] = ()
     flake_rate: float = 0.0
     cold: str = ""
+    environment: str = ""
     strength: float | None = None
     mutants: int = 0
     sandbox: str = ""

@@ -132,3 +132,22 @@ def test_contents_are_kept_once_and_a_missing_or_wrong_one_is_named(mined: Path,
     (tmp_path / "other.blobs").rename(tmp_path / "tasks.blobs")
     with pytest.raises(DataError, match=r"tasks.jsonl:2: .*does not hold the content"):
         load_tasks(tmp_path / "tasks.jsonl")
+
+
+def test_another_environment_is_tried_where_the_tests_cannot_be_collected(
+    history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWEFUSE_ENVIRONMENTS", str(tmp_path / "environments"))
+    (tmp_path / "environments" / "with-it").mkdir(parents=True)
+    (tmp_path / "environments" / "with-it" / "no_such_module.py").touch()
+    out = tmp_path / "out"
+    out.mkdir()
+    executor = InlineExecutor(init_worker)
+    assert run([history.folder], out, Selection(environments=("with-it",)), executor)["tasks"] == 3
+    task = named(out)["fix what needs a module"]
+    assert task.evidence is not None and task.evidence.environment == "with-it"
+    (found,) = verify_many([Candidate(task, task.reference or {})], executor)
+    assert found.outcome is Outcome.PASSED
+    own = task.model_copy(update={"evidence": task.evidence.model_copy(update={"environment": ""})})
+    (lost,) = verify_many([Candidate(own, task.reference or {})], executor)
+    assert lost.outcome is Outcome.FAILED

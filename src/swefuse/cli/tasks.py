@@ -41,6 +41,10 @@ def mine(
     licences: Annotated[
         list[str] | None, typer.Option("--allow-licence", metavar="NAME", help="Such as MIT or BSD; may be given again. Else all.")
     ] = None,
+    environment: Annotated[
+        list[str] | None,
+        typer.Option("--environment", metavar="NAME", help="Tried where tests cannot be run; may be given again."),
+    ] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run tests.")] = os.cpu_count() or 1,
     as_json: JsonOption = False,
 ) -> None:
@@ -48,13 +52,16 @@ def mine(
 
     What was tried is kept in the folder, so that a call which was ended goes on, and one with more repositories adds to it.
     """
+    from swefuse.sandbox import environments
     from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
     from swefuse.tasks.mine import Selection, run
     from swefuse.tasks.workers import init_worker
 
     out.mkdir(parents=True, exist_ok=True)
-    settings = Selection(since, most, tuple(licences or ()))
+    for name in environment or ():
+        environments.folder(name)
+    settings = Selection(since, most, tuple(licences or ()), tuple(environment or ()))
     pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),))
     with pool as executor, stage_progress("mine", quiet=as_json, rate="commits") as progress:
         summary = run(repositories, out, settings, executor, progress)
@@ -63,6 +70,16 @@ def mine(
         return
     say(f"{summary['tasks']} tasks of {summary['tried']} commits tried, in {out / 'tasks.jsonl'}")
     say("\n".join(f"{count:7}  {reason}" for reason, count in summary["refused"].items()))
+
+
+@app.command("environment", epilog=example("swefuse tasks environment pytest==7.4.4"))
+def environment(
+    packages: Annotated[list[str] | None, typer.Argument(metavar="NAME==VERSION...", help="Without any: list those there.")] = None,
+) -> None:
+    """Install packages that tests of older commits need, apart from the program's own; tell the name for 'tasks mine'."""
+    from swefuse.sandbox import environments
+
+    say(environments.make(packages) if packages else "\n".join(environments.known()) or f"none in {environments.home()}")
 
 
 @app.command(

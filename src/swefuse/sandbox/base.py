@@ -26,7 +26,8 @@ class Job:
     ``pytest``: ``tests`` are node ids, or files to run whole; with ``fail_fast`` none is run after the first that does not pass;
     ``protected`` paths are read-only for the candidate; ``nonce`` marks genuine records; ``preload`` names modules of the
     environment that a sandbox may import ahead, never the work tree's own; ``shuffle`` above 0 is the seed of another order of the
-    tests; ``fresh_process`` asks for a new interpreter, whatever could be warm.
+    tests; ``fresh_process`` asks for a new interpreter, whatever could be warm; ``environment`` is a folder of packages that go
+    before those installed, such as another pytest.
     ``cpu_s`` bounds CPU seconds of all processes together, ``wall_s`` (default: five times that, at least 1) elapsed seconds,
     ``memory_mb`` the address space of the process, for ``pytest`` the resident memory of all processes together.
     """
@@ -44,6 +45,7 @@ class Job:
     preload: tuple[str, ...] = ()
     shuffle: int = 0
     fresh_process: bool = False
+    environment: str = ""
     cpu_s: float = 0.1
     wall_s: float | None = None
     memory_mb: int = 1024

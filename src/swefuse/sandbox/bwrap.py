@@ -64,7 +64,7 @@ class BwrapSandbox:
         with _protected(job) as files:
             records = os.pipe()
             process = subprocess.Popen(  # noqa: S603 - our own program
-                [self._program, *self._arguments(job, files), "--", *self._inside(records[1])],
+                [self._program, *self._arguments(job, files), "--", *self._inside(records[1], job.environment)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={}, cwd="/", start_new_session=True,
                 pass_fds=[*files.values(), records[1]],
             )  # fmt: skip
@@ -117,7 +117,7 @@ class BwrapSandbox:
             made += [part for name in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP") for part in ("--cap-add", name)]
         else:
             made += ["--unshare-user"]
-        roots = [*surroundings()["roots"], str(_HERE.parent)]
+        roots = [*surroundings(job.environment)["roots"], str(_HERE.parent)]
         for parent in sorted({str(one) for path in roots for one in Path(path).parents if str(one) != "/"}):
             made += ["--perms", "0755", "--dir", parent]  # by itself it makes them for root's eyes alone
         for path in roots:
@@ -140,10 +140,10 @@ class BwrapSandbox:
             made += ["--setenv", name, value]
         return made
 
-    def _inside(self, records: int) -> list[str]:
+    def _inside(self, records: int, environment: str) -> list[str]:
         """What bubblewrap starts: the runner, for root as a user without rights."""
         python = [sys.executable, "-P", "-s", "-S", "-B", str(_HERE / "cold.py")]
-        run = [*python, str(_HERE.parents[1]), os.pathsep.join(surroundings()["site"]), jail.BOX, str(records)]
+        run = [*python, str(_HERE.parents[1]), os.pathsep.join(surroundings(environment)["site"]), jail.BOX, str(records)]
         if not self._root:
             return run
         become = (

@@ -34,6 +34,7 @@ _HERE = Path(__file__).resolve().parent
 PACKAGE_ROOT = str(_HERE.parents[1])
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _GRACE_S = 20.0
+MOST_WORKERS = 4  # of one slot: one for each form, and for the environments used last
 # all that a candidate finds in its environment, beside HOME and TMPDIR
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin", "TZ": "UTC", "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1",
@@ -96,33 +97,33 @@ class LocalSandbox:
 
     @property
     def pids(self) -> dict[str, int]:
-        """Process id of the launcher for each kind of job that has a worker. Killing it ends the worker and all that it runs."""
+        """Process id of the launcher of each worker. Killing it ends the worker and all that it runs."""
         return {kind: worker.process.pid for kind, worker in self._workers.items()}
 
     def start(self, kind: str = "calls") -> None:
         """Start the worker for a kind of job if there is none; the first job does it by itself. Raises SandboxError."""
         with self._lock:
-            self._ready(kind)
+            self._ready(kind, "")
 
     def run(self, job: Job) -> Output:
         """Run one job. Raises SandboxError when there is no result; the next job then gets a new worker."""
         if job.kind == "pytest" and find_spec("pytest") is None:
             raise SandboxError("a task's tests are in pytest form and pytest is not installed: pip install pytest")
         with self._lock:
-            worker = self._ready(job.kind)
+            worker, name = self._ready(job.kind, job.environment), job.kind + job.environment
             try:
                 worker.channel.settimeout(job.wall_limit + _GRACE_S)
                 wire.send(worker.channel, message(job))
                 reply = wire.receive(worker.channel)
             except (OSError, ValueError) as error:
-                self._end(job.kind)
+                self._end(name)
                 raise SandboxError(f"the sandbox worker broke down during a job: {type(error).__name__}: {error}") from error
             except BaseException:
-                self._end(job.kind)  # an answer may still be on its way: this channel is no longer in step
+                self._end(name)  # an answer may still be on its way: this channel is no longer in step
                 raise
             worker.jobs += 1
             if reply is None or "refused" in reply:
-                self._end(job.kind)
+                self._end(name)
                 cause = reply["refused"] if reply else "it was killed or ran out of memory"
                 raise SandboxError(f"the sandbox worker did not run a job: {cause}")
             return Output(**reply)
@@ -143,27 +144,32 @@ class LocalSandbox:
         if kind in self._workers:
             self._workers.pop(kind).stop()
 
-    def _ready(self, kind: str) -> _Worker:
-        worker = self._workers.get(kind)
+    def _ready(self, kind: str, environment: str) -> _Worker:
+        name = kind + environment
+        worker = self._workers.pop(name, None)
         if worker is not None and worker.jobs < self._recycle:
+            self._workers[name] = worker  # the last one is the one used last
             return worker
-        self._end(kind)
+        if worker is not None:
+            worker.stop()
+        while len(self._workers) >= MOST_WORKERS:
+            self._end(next(iter(self._workers)))
         lacks = []
         for walls in self._walls:
             try:
-                worker = self._launch(kind, walls)
+                worker = self._launch(kind, environment, walls)
             except SandboxError as error:
                 lacks.append(str(error))
                 continue
             self.level, self.lack = _LEVELS[walls], "; ".join(lacks)
-            self._workers[kind] = worker
+            self._workers[name] = worker
             return worker
         raise SandboxError(f"{'; '.join(lacks)}. {self.remedy}")
 
-    def _launch(self, kind: str, walls: Walls) -> _Worker:
+    def _launch(self, kind: str, environment: str, walls: Walls) -> _Worker:
         ours, theirs = socket.socketpair()
         box = jail.BOX if walls == "namespaces" else tempfile.mkdtemp(prefix="swefuse-weak-")
-        settings = {"kind": kind, "walls": walls, "box": box, "size_mb": self._size_mb, **surroundings()}
+        settings = {"kind": kind, "walls": walls, "box": box, "size_mb": self._size_mb, **surroundings(environment)}
         if walls != "namespaces":
             os.chmod(box, 0o755)  # noqa: S103 - the candidate has another user id
         try:
@@ -221,11 +227,12 @@ def message(job: Job) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def surroundings() -> dict[str, Any]:
-    """Which folders the inside needs, and who we are."""
+def surroundings(environment: str = "") -> dict[str, Any]:
+    """Which folders the inside needs, those of ``environment`` first, and who we are."""
     pytest = find_spec("pytest")
     where = [str(Path(pytest.origin).parents[1])] if pytest and pytest.origin else []
-    folders = list(dict.fromkeys([*site.getsitepackages(), sysconfig.get_path("purelib"), *where]))
+    own = [environment] if environment else []
+    folders = list(dict.fromkeys([*own, *site.getsitepackages(), sysconfig.get_path("purelib"), *where]))
     prefixes = [sys.prefix, sys.base_prefix, os.path.realpath(sys.base_prefix)]
     return {
         "caller": os.getpid(),

@@ -16,6 +16,7 @@ from typing import Any
 from swefuse.code.imports import imported_modules
 from swefuse.errors import DataError, SandboxError, UserError
 from swefuse.records import Evidence, Kind, Provenance, Suite, Task
+from swefuse.sandbox import environments
 from swefuse.sandbox.base import Job, Output
 from swefuse.scale import Executor
 from swefuse.tasks.commits import candidates, is_test_file, sides, states
@@ -49,14 +50,22 @@ class Refusal(StrEnum):
     ERROR = "it could not be read"
 
 
+# another pytest, or other libraries, may make the difference
+_ELSEWHERE = (Refusal.NOTHING_COLLECTED, Refusal.MISSING_MODULE, Refusal.ALL_FAIL)
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One commit to try. ``repeats`` runs of the repaired state must agree; ``licences``: those allowed, empty for all."""
+    """One commit to try. ``repeats`` runs of the repaired state must agree; ``licences``: those allowed, empty for all.
+
+    ``environments``: names of those that are tried one after the other where tests cannot be collected in the program's own.
+    """
 
     repository: Path
     commit: Commit
     repeats: int = 2
     licences: tuple[str, ...] = ()
+    environments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +82,15 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which commits are tried: those after ``since`` (a date), at most ``most`` of each repository, under one of ``licences``."""
+    """Which commits are tried: those after ``since`` (a date), at most ``most`` of each repository, under one of ``licences``.
+
+    ``environments``: see ``Order``.
+    """
 
     since: str = ""
     most: int | None = None
     licences: tuple[str, ...] = ()
+    environments: tuple[str, ...] = ()
 
 
 def run(
@@ -98,7 +111,7 @@ def run(
         if repository.shallow:
             raise UserError(f"{path} is a shallow clone, in which the states before the repairs are missing: git fetch --unshallow")
         chosen = list(candidates(repository.commits(settings.since)))[: settings.most]
-        orders += [Order(path.resolve(), commit, licences=settings.licences) for commit in chosen]
+        orders += [Order(path.resolve(), commit, 2, settings.licences, settings.environments) for commit in chosen]
     log, tasks = out / "attempts.jsonl", out / "tasks.jsonl"
     made = {task.provenance.commit: task for task in load_tasks(tasks)} if tasks.exists() else {}
     tried = {row["commit"]: row for row in _logged(log) if row["refusal"] or row["commit"] in made}
@@ -147,7 +160,12 @@ def try_commit(order: Order) -> Attempt:
         added = supplied(after)
         initial, reference = ({**state, **added} for state in states(commit, parts, before, after))
         runs = _Runs(initial, reference, parts.run, parts.tests)
-        return _judged(order, runs, own)
+        first = _judged(order, runs, own)
+        for name in order.environments if first.refusal in _ELSEWHERE else ():
+            runs.environment = name
+            if (found := _judged(order, runs, own)).task is not None:
+                return found
+        return first
     except SandboxError as error:
         return Attempt(commit, None, Refusal.SANDBOX, str(error)[:300])
     except (OSError, ValueError, IndexError) as error:
@@ -159,6 +177,7 @@ class _Runs:
 
     def __init__(self, initial: dict[str, str], reference: dict[str, str], run: Sequence[str], tests: Sequence[str]) -> None:
         self.initial, self.reference, self.run, self.cpu_s = initial, reference, tuple(run), 0.0
+        self.environment = ""
         conftests = [path for path in initial if path.rpartition("/")[2] == "conftest.py"]
         self.protected = tuple(dict.fromkeys([*run, *(path for path in (*tests, *conftests) if path in initial)]))
         texts = [text for path, text in sorted(initial.items()) if path.endswith(".py")]
@@ -169,7 +188,7 @@ class _Runs:
         nonce = secrets.token_hex(16)
         job = Job(
             "pytest", state, tests=self.run, protected=self.protected, nonce=nonce, preload=self._preload,
-            cpu_s=CPU_S, memory_mb=MEMORY_MB,
+            environment=environments.folder(self.environment), cpu_s=CPU_S, memory_mb=MEMORY_MB,
         )  # fmt: skip
         output = sandbox().run(job)
         self.cpu_s += output.cpu_s
@@ -226,7 +245,7 @@ def _task(order: Order, runs: _Runs, decisive: tuple[str, ...], held: tuple[str,
     evidence = Evidence(
         repeats=order.repeats, reference_passes=True, null_fails=True, failing_ids=tuple(sorted(decisive)),
         flake_rate=len(dropped) / max(1, len(dropped) + len(decisive) + len(held)), sandbox=sandbox().identity,
-        python=platform.python_version(),
+        python=platform.python_version(), environment=runs.environment,
     )  # fmt: skip
     return Task(
         id=Task.make_id(Kind.BUGFIX, initial, suites), kind=Kind.BUGFIX, instruction=instruction, files=initial,

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from swefuse.records import Outcome, Verdict, content_hash
+from swefuse.sandbox.environments import folder
 from swefuse.sandbox.local import surroundings
 
 _NEVER = frozenset({Outcome.INFRA, Outcome.FLAKY, Outcome.TIMEOUT})  # they may come out differently on another day
@@ -34,12 +35,12 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 @cache
-def environment_lock() -> str:
+def environment_lock(environment: str = "") -> str:
     """Content hash of what candidates can import: this Python, the installed packages with their versions, and single files.
 
     A change inside of a package that keeps its version, as in one installed for editing, is not seen.
     """
-    folders = [Path(folder) for folder in surroundings()["site"]]
+    folders = [Path(folder) for folder in surroundings(folder(environment))["site"]]
     entries = sorted(entry for folder in folders if folder.is_dir() for entry in folder.iterdir())
     found = [(entry.name, hashlib.sha256(entry.read_bytes()).hexdigest() if entry.is_file() else "") for entry in entries]
     return content_hash([sys.version, platform.machine(), found])

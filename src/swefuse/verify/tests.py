@@ -10,6 +10,7 @@ from typing import Literal
 from swefuse.code.imports import imported_modules
 from swefuse.errors import DataError
 from swefuse.records import Call, Suite, Task
+from swefuse.sandbox import environments
 from swefuse.sandbox.base import Job, Output, Sandbox
 from swefuse.verify.judge import Judgement, judge_calls, judge_pytest, wanted
 from swefuse.verify.screen import protected_paths
@@ -66,6 +67,7 @@ def run_suite(
     job = Job(
         "pytest", laid_over, parse, tests=suite.expected, protected=protected, nonce=nonce, preload=preload,
         fail_fast=how.part == "to_first_failure", shuffle=how.shuffle, fresh_process=how.fresh_process,
+        environment=environments.folder(task.evidence.environment if task.evidence else ""),
         count_lines=how.count_lines, cpu_s=limits.pytest_cpu_s,
     )  # fmt: skip
     output = sandbox.run(job)

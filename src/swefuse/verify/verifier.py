@@ -127,7 +127,8 @@ class Verifier:
         slot = (id(task), suite.form, visible_only, self.limits)
         held = self._common.get(slot)
         if held is None or held[0] is not task:
-            how = [self._name, environment_lock(), self.limits.of(suite.form), visible_only, sorted(self.measure)]
+            environment = task.evidence.environment if task.evidence and suite.form == "pytest" else ""
+            how = [self._name, environment_lock(environment), self.limits.of(suite.form), visible_only, sorted(self.measure)]
             what = [ref(task.files), ref(task.reference or {}), suite_digest(suite), task.protected, task.editable, _is_cold(task)]
             if len(self._common) >= MOST_DECOYS:
                 self._common.clear()

@@ -1,0 +1,160 @@
+"""How well histories are mined. Run from the repository's root; figures go to stdout, progress to stderr.
+
+``--repos DIR`` is a folder of clones (bare or not), ``--known FILE`` JSON lines of repairs that are known to be tasks: ``repo`` (its last
+part names the clone), ``fix`` (the commit), ``f2p`` and ``p2p`` (how many tests fail before and pass after, and pass in both).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from swefuse.sandbox import environments
+from swefuse.scale import InlineExecutor, ProcessExecutor
+from swefuse.tasks.commits import candidates
+from swefuse.tasks.git import Repository
+from swefuse.tasks.mine import Attempt, Order, try_commit
+from swefuse.tasks.workers import init_worker
+
+SINCE = "2020-01-01"
+
+
+def clones(folder: Path) -> dict[str, Path]:
+    """Clones below a folder by the name of their project: ``click``, ``pallets+click/repo`` and ``click.git`` are all click."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        place = next((one for one in (path, path / "repo") if (one / "HEAD").exists() or (one / ".git").exists()), None)
+        if place is not None:
+            found[path.name.rpartition("+")[2].removesuffix(".git")] = place
+    return found
+
+
+def tried(orders: list[Order], workers: int) -> Iterator[Attempt]:
+    """Attempts in order, with progress."""
+    with ProcessExecutor(workers, init_worker) as executor:
+        for number, attempt in enumerate(executor.map(try_commit, orders), 1):
+            if number % 20 == 0 or number == len(orders):
+                print(f"{number}/{len(orders)} commits", file=sys.stderr, flush=True)
+            yield attempt
+
+
+def recall(places: dict[str, Path], known: list[dict[str, Any]], workers: int) -> dict[str, float]:
+    """Share of the known repairs, in per cent, that are candidates and become tasks; and of these, with the same counts of tests."""
+    orders, rows = [], []
+    for row in known:
+        name = row["repo"].rpartition("/")[2]
+        if name in places:
+            rows.append((name, row))
+    for name, path in places.items():
+        found = {commit.sha: commit for commit in candidates(Repository(path).commits())}
+        chosen = [row for place, row in rows if place == name]
+        orders += [
+            Order(path, found[row["fix"]], environments=tuple(environments.known())) for row in chosen if row["fix"] in found
+        ]
+    by_fix = {row["fix"]: row for _, row in rows}
+    made = same = 0
+    for attempt in tried(orders, workers):
+        row = by_fix[attempt.commit.sha]
+        if attempt.task is None:
+            print(f"refused: {row['repo']} {row['fix'][:10]} {attempt.refusal}: {attempt.detail[-120:]!r}", file=sys.stderr)
+            continue
+        made += 1
+        (suite,) = attempt.task.suites
+        same += (len(suite.fail_to_pass), len(suite.pass_to_pass)) == (row["f2p"], row["p2p"])
+    print(f"{made} of {len(rows)} known repairs, {same} with the same numbers of tests", file=sys.stderr)
+    return {"mine_recall": 100 * made / max(1, len(rows)), "mine_same_counts": same}
+
+
+def made_of(places: dict[str, Path], workers: int) -> dict[str, float]:
+    """Share of the candidates since 2020, in per cent, that become tasks."""
+    orders = [
+        Order(path, commit, environments=tuple(environments.known()))
+        for path in places.values()
+        for commit in candidates(Repository(path).commits(SINCE))
+    ]
+    refused: Counter[str] = Counter()
+    made = 0
+    for attempt in tried(orders, workers):
+        made += attempt.task is not None
+        if attempt.refusal:
+            refused[f"{attempt.refusal}"] += 1
+    print(f"{made} of {len(orders)} candidates; refused: {dict(refused.most_common())}", file=sys.stderr)
+    return {"mine_yield": 100 * made / max(1, len(orders))}
+
+
+def scan(places: dict[str, Path]) -> dict[str, float]:
+    """Seconds to list the candidates of 5,000 commits."""
+    started, count = time.perf_counter(), 0
+    for path in places.values():
+        commits = list(Repository(path).commits())
+        count += len(commits)
+        list(candidates(commits))
+    return {"scan_s_per_5k": 5000 * (time.perf_counter() - started) / max(1, count)}
+
+
+def prove(places: dict[str, Path]) -> dict[str, float]:
+    """CPU time of proving, of this process and all below it, as a multiple of that of the test runs alone."""
+    name = "cachetools" if "cachetools" in places else next(iter(places))
+    orders = [Order(places[name], commit) for commit in candidates(Repository(places[name]).commits(SINCE))]
+    executor = InlineExecutor(init_worker)
+    first, *rest = orders
+    list(executor.map(try_commit, [first]))  # starts the worker
+    before = _cpu()
+    attempts = list(executor.map(try_commit, rest))
+    spent = _cpu() - before
+    return {"prove_cpu_x": spent / max(1e-9, sum(attempt.cpu_s for attempt in attempts))}
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of its sandbox, which is its child and still running."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    total = resource.getrusage(resource.RUSAGE_SELF)
+    children = [os.getpid()]
+    seconds = total.ru_utime + total.ru_stime
+    for pid in children:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in map(int, (thread / "children").read_text().split()):
+                fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+                seconds += sum(map(int, fields[11:15])) / ticks
+                children.append(child)
+    return seconds
+
+
+NAMES = ("mine_recall", "mine_yield", "scan_s_per_5k", "prove_cpu_x")
+
+
+def main() -> None:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one flat JSON object as the last line")
+    parser.add_argument("--only", choices=NAMES, help="run what gives this figure")
+    parser.add_argument("--repos", type=Path, required=True, metavar="DIR", help="a folder of clones")
+    parser.add_argument("--known", type=Path, metavar="FILE", help="known repairs, for mine_recall")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    places = clones(options.repos)
+    wanted = [options.only] if options.only else list(NAMES)
+    found: dict[str, float] = {}
+    if "scan_s_per_5k" in wanted:
+        found |= scan(places)
+    if "prove_cpu_x" in wanted:
+        found |= prove(places)
+    if "mine_recall" in wanted and options.known:
+        known = [json.loads(line) for line in options.known.read_text(encoding="utf-8").splitlines()]
+        found |= recall(places, known, options.workers)
+    if "mine_yield" in wanted:
+        found |= made_of(places, options.workers)
+    found = {name: round(value, 2) for name, value in found.items()}
+    print(json.dumps(found) if options.json else "\n".join(f"{name:20} {value:12.2f}" for name, value in found.items()))
+
+
+if __name__ == "__main__":
+    main()
