@@ -1,7 +1,7 @@
 """How well histories are mined. Run from the repository's root; figures go to stdout, progress to stderr.
 
-``--repos DIR`` is a folder of clones (bare or not), ``--known FILE`` JSON lines of repairs that are known to be tasks: ``repo`` (its last
-part names the clone), ``fix`` (the commit), ``f2p`` and ``p2p`` (how many tests fail before and pass after, and pass in both).
+``--repos DIR`` is a folder of clones (bare or not), ``--known FILE`` JSON lines of repairs known to be tasks: ``repo`` (its
+last part names the clone), ``fix`` (the commit), ``f2p`` and ``p2p`` (tests that fail before and pass after, that pass in both).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def tried(orders: list[Order], workers: int) -> Iterator[Attempt]:
 
 
 def recall(places: dict[str, Path], known: list[dict[str, Any]], workers: int) -> dict[str, float]:
-    """Share of the known repairs, in per cent, that are candidates and become tasks; and of these, with the same counts of tests."""
+    """Share of the known repairs, in per cent, that become tasks; and how many of these have the same counts of tests."""
     orders, rows = [], []
     for row in known:
         name = row["repo"].rpartition("/")[2]
