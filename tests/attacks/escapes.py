@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from swefuse.sandbox.base import Job, Output, Sandbox
+from swefuse.sandbox.local import surroundings
 
 # system calls that no test needs, by their number on x86_64 and on aarch64
 _CALLS: Mapping[str, tuple[int, int]] = {
@@ -60,8 +61,9 @@ import socket
 def f():
     done = []
     tries = [(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", PORT)), (socket.AF_INET6, socket.SOCK_STREAM, ("::1", PORT)),
-             (socket.AF_UNIX, socket.SOCK_STREAM, "\\0swefuse-decoy"), (40, socket.SOCK_STREAM, None), (17, socket.SOCK_RAW, None),
-             (16, socket.SOCK_RAW, None), (socket.AF_INET, socket.SOCK_RAW, None), (38, socket.SOCK_SEQPACKET, None)]
+             (socket.AF_UNIX, socket.SOCK_STREAM, f"\\0swefuse-decoy-{PORT}"), (40, socket.SOCK_STREAM, None),
+             (17, socket.SOCK_RAW, None), (16, socket.SOCK_RAW, None), (socket.AF_INET, socket.SOCK_RAW, None),
+             (38, socket.SOCK_SEQPACKET, None)]
     for family, kind, address in tries:
         try:
             with socket.socket(family, kind) as s:
@@ -85,7 +87,7 @@ def f():
     return []
 """,
     "reads of secrets": """
-import os, sys
+import os
 def f():
     done = []
     for path in [SECRET, "/etc/shadow", "/etc/gshadow", "/root", "/home", "/var", "/run", "/boot", "/proc/1/environ", "/proc/1/mem",
@@ -94,7 +96,7 @@ def f():
         try:
             found = os.listdir(path) if os.path.isdir(path) else open(path, "rb").read(64)
             if isinstance(found, list):  # the interpreter may lie below, and nothing beside it may be shown
-                found = [name for name in found if not sys.base_prefix.startswith(path + "/" + name)]
+                found = [name for name in found if not any(f"{one}/".startswith(f"{path}/{name}/") for one in SHOWN)]
             if path == "/proc/kallsyms" and found.startswith(b"0" * 16):
                 continue  # names without addresses
             if found and bytes(found if isinstance(found, bytes) else b"x").strip(b"\\0"):
@@ -292,7 +294,7 @@ def _decoys() -> Iterator[tuple[dict[str, Any], Callable[[], list[str]]]]:
         secret.chmod(0o666)
         port = server.getsockname()[1]
         datagrams.bind(("127.0.0.1", port))
-        abstract.bind("\0swefuse-decoy")
+        abstract.bind(f"\0swefuse-decoy-{port}")  # another run beside this one has its own
         abstract.listen()
         for one in (server, datagrams, abstract):
             one.setblocking(False)
@@ -312,7 +314,7 @@ def _decoys() -> Iterator[tuple[dict[str, Any], Callable[[], list[str]]]]:
                     pass
             return found
 
-        yield {"PORT": port, "SECRET": str(secret), "DECOY": folder}, harm
+        yield {"PORT": port, "SECRET": str(secret), "DECOY": folder, "SHOWN": surroundings()["roots"]}, harm
 
 
 def run(sandbox: Sandbox, source: str, **limits: Any) -> tuple[Output, str]:

@@ -72,6 +72,40 @@ def mine(
     say("\n".join(f"{count:7}  {reason}" for reason, count in summary["refused"].items()))
 
 
+@app.command("dataset", epilog=example("swefuse tasks dataset mbpp sanitized-mbpp.json --out runs/mbpp"))
+def dataset(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="humaneval, humanevalfix or mbpp.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The dataset as it is published.")],
+    out: OutOption,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, max=100, help="Runs of each side that must agree.")] = 2,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run tests.")] = os.cpu_count() or 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Make tasks of a dataset of functions: those whose reference passes and whose initial state does not."""
+    from collections import Counter
+
+    from swefuse.sandbox.choose import AUTO, resolve
+    from swefuse.scale import ProcessExecutor
+    from swefuse.tasks.datasets import load, prove_tests
+    from swefuse.tasks.store import save_tasks
+    from swefuse.verify import init_worker
+
+    found = load(name, file)
+    out.mkdir(parents=True, exist_ok=True)
+    pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),), chunk=4)
+    with pool as executor, stage_progress("prove", quiet=as_json, rate="tasks") as progress:
+        proof = prove_tests(found, executor, repeat, progress)
+    save_tasks(out / "tasks.jsonl", proof.tasks)
+    refused = Counter(proof.reasons)
+    if as_json:
+        rows = [{"task": one.task.provenance.topic, "reason": one.reason} for one in proof.refused]
+        print_json({"tasks": len(proof.tasks), "rows": len(found), "refused": dict(refused), "which": rows})
+        return
+    say(f"{len(proof.tasks)} of {len(found)} rows are proven tasks, in {out / 'tasks.jsonl'}")
+    for reason, count in refused.most_common():
+        say(f"{count:7}  {reason}: {', '.join(one.task.provenance.topic for one in proof.refused if one.reason == reason)}"[:200])
+
+
 @app.command("environment", epilog=example("swefuse tasks environment pytest==7.4.4"))
 def environment(
     packages: Annotated[list[str] | None, typer.Argument(metavar="NAME==VERSION...", help="Without any: list those there.")] = None,
