@@ -72,7 +72,7 @@ class History:
 
 
 def shop(folder: Path) -> History:
-    """A project whose version file only a build would write, with two true repairs and five commits that are none."""
+    """A project whose version file only a build would write, with two true repairs and others that are none."""
     made = History(folder)
     calc, tests = "src/shop/calc.py", "tests/test_calc.py"
     start = {"pyproject.toml": PROJECT, "LICENSE": MIT, "src/shop/__init__.py": "from ._version import __version__\n"}
@@ -84,5 +84,9 @@ def shop(folder: Path) -> History:
     needs = "import no_such_module\n" + MORE.format(2)
     made.commit("fix what needs a module", {"src/shop/more.py": "A = 2\n", "tests/test_more.py": needs})
     text = CODE.replace("x + x", "2 * x if not isinstance(x, str) else x + ' ' + x")
+    crash = "import os\n\n\ndef start():\n    os._exit(0)\n"
+    boot = "from shop.boot import start\n\n\ndef test_start():\n    start()\n\n\ndef test_other():\n    pass\n"
+    made.commit("start", {"src/shop/boot.py": crash})
+    made.commit("fix a crash", {"src/shop/boot.py": "def start():\n    pass\n", "tests/test_boot.py": boot})
     made.commit("fix double of text", {calc: text, "tests/test_text.py": CLOCK})
     return made

@@ -40,8 +40,8 @@ def named(mined: Path) -> dict[str, Task]:
 
 def test_candidates_are_repairs_with_source_and_tests(history: History) -> None:
     found = [commit.subject for commit in candidates(Repository(history.folder).commits())]
-    assert found == [TEXT, "fix what needs a module", "fix a comment only", ODD], "the newest first"
-    assert [c.subject for c in candidates(Repository(history.folder).commits(since="2024-01-07"))] == [TEXT]
+    assert found == [TEXT, "fix a crash", "fix what needs a module", "fix a comment only", ODD], "the newest first"
+    assert [c.subject for c in candidates(Repository(history.folder).commits(since="2024-01-09"))] == [TEXT]
 
 
 def test_a_repair_is_a_task_that_the_verifier_confirms(history: History, mined: Path) -> None:
@@ -84,6 +84,7 @@ def test_refusals_have_a_reason_and_a_detail(mined: Path) -> None:
     assert rows["fix a comment only"]["refusal"] == Refusal.TESTS_AGREE
     assert rows["fix what needs a module"]["refusal"] == Refusal.MISSING_MODULE
     assert "no_such_module" in rows["fix what needs a module"]["detail"]
+    assert rows["fix a crash"]["refusal"] == Refusal.NO_END, "test_other was not reached, which does not mean that it failed"
 
 
 def test_a_second_call_tries_nothing_again(history: History, mined: Path) -> None:
@@ -101,7 +102,7 @@ def test_a_second_call_tries_nothing_again(history: History, mined: Path) -> Non
 
 def test_other_licences_are_left_alone(history: History, tmp_path: Path) -> None:
     summary = run([history.folder], tmp_path, Selection(licences=("BSD",)), InlineExecutor(init_worker))
-    assert summary == {"tasks": 0, "tried": 4, "refused": {Refusal.LICENCE.value: 4}}
+    assert summary == {"tasks": 0, "tried": 5, "refused": {Refusal.LICENCE.value: 5}}
 
 
 def test_what_is_no_history_is_told_so(history: History, tmp_path: Path) -> None:

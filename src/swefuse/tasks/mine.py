@@ -26,6 +26,7 @@ from swefuse.tasks.store import load_tasks, save_lines, save_tasks
 from swefuse.tasks.workers import sandbox
 
 CPU_S = 60.0
+SLOWER = 10.0  # what the state without the repair may take, as a multiple of what it takes with it
 MEMORY_MB = 2048
 SHOWN = 5  # failing tests that an instruction names
 # what was moved, removed or made a keyword since Python 3.4 or so
@@ -44,6 +45,7 @@ class Refusal(StrEnum):
     TOO_OLD = "the source is too old for this Python"
     MISSING_MODULE = "the tests need a module that is not installed"
     TOO_LONG = "the tests take too long"
+    NO_END = "without the repair the tests come to no end, so that those not reached say nothing"
     TESTS_AGREE = "the tests pass without the repair"
     ALL_FAIL = "no test that fails before passes with the repair"
     SANDBOX = "the sandbox could not run it"
@@ -183,12 +185,12 @@ class _Runs:
         texts = [text for path, text in sorted(initial.items()) if path.endswith(".py")]
         self._preload = imported_modules(tuple(texts))
 
-    def once(self, state: dict[str, str]) -> tuple[dict[str, str], str, Output]:
+    def once(self, state: dict[str, str], cpu_s: float = CPU_S) -> tuple[dict[str, str], str, Output]:
         """Result of each test that was found, what could not be collected, and the raw output."""
         nonce = secrets.token_hex(16)
         job = Job(
             "pytest", state, tests=self.run, protected=self.protected, nonce=nonce, preload=self._preload,
-            environment=environments.folder(self.environment), cpu_s=CPU_S, memory_mb=MEMORY_MB,
+            environment=environments.folder(self.environment), cpu_s=cpu_s, memory_mb=MEMORY_MB,
         )  # fmt: skip
         output = sandbox().run(job)
         self.cpu_s += output.cpu_s
@@ -209,6 +211,10 @@ def _results(output: Output) -> tuple[dict[str, str], str]:
     return {id_: outcome if len(phases[id_]) == 3 else "cut off" for id_, outcome in outcomes.items()}, broken
 
 
+def _ended(output: Output) -> bool:
+    return any('"end":' in line and "end" in json.loads(line) for line in output.records.split("\n")[-3:] if line.endswith("}"))
+
+
 def _judged(order: Order, runs: _Runs, own: str) -> Attempt:
     good = []
     for _ in range(order.repeats):
@@ -216,11 +222,15 @@ def _judged(order: Order, runs: _Runs, own: str) -> Attempt:
         good.append(outcomes)
         if output.limit:
             return Attempt(order.commit, None, Refusal.TOO_LONG, f"over the {output.limit} limit", runs.cpu_s)
-        if not outcomes:
+        if not outcomes or not _ended(output):
             kind = Refusal.MISSING_MODULE if "No module named" in broken else Refusal.NOTHING_COLLECTED
             kind = Refusal.TOO_OLD if _OLD.search(broken) else kind
             return Attempt(order.commit, None, kind, (broken or output.text[-300:])[-300:], runs.cpu_s)
-    before, _, _ = runs.once(runs.initial)
+    before, _, output = runs.once(runs.initial, min(CPU_S, max(5.0, SLOWER * output.cpu_s)))
+    if output.limit or not _ended(output):
+        return Attempt(
+            order.commit, None, Refusal.NO_END, f"over the {output.limit} limit" if output.limit else "it died", runs.cpu_s
+        )
     steady = {id_ for id_ in good[0] if len({found.get(id_, "absent") for found in good}) == 1}
     dropped = tuple(sorted({id_ for found in good for id_ in found} - steady))
     passing = [id_ for id_ in good[0] if id_ in steady and good[0][id_] == "passed"]
