@@ -272,6 +272,20 @@ def test_a_task_that_is_known_to_need_it_runs_cold(shaky: tuple[Verifier, Shaky]
     assert [job.fresh_process for job in sandbox.jobs] == [True]
 
 
+def test_every_run_for_a_cold_task_is_cold_and_each_reference_has_its_own(task: Task) -> None:
+    evidence = Evidence(repeats=3, reference_passes=True, null_fails=True, cold="measured")
+    first = task.model_copy(update={"evidence": evidence, "reference": dict(changed(task, RIGHT))})
+    with Verifier(f"{__name__}:Shaky", measure=("cost",)) as verifier:
+        assert isinstance(verifier.sandbox, Shaky)
+        found = verifier.verify(first, changed(task, RIGHT + "# a"), "pytest")
+        assert found.parts["speed"] == 1.0 and {job.fresh_process for job in verifier.sandbox.jobs} == {True}
+        counted = sum(job.count_lines for job in verifier.sandbox.jobs)
+        other = first.model_copy(update={"reference": dict(changed(task, RIGHT + "# other"))})
+        verifier.verify(other, changed(task, RIGHT + "# b"), "pytest")
+        again = sum(job.count_lines for job in verifier.sandbox.jobs) - counted
+        assert (counted, again) == (2, 2), "candidate and reference each: another reference under the same id is counted anew"
+
+
 def test_who_passes_only_warm_is_told_aloud_and_does_not_slow_its_task(task: Task) -> None:
     loads = task.model_copy(update={"files": {**task.files, "other.py": "import colorsys\n"}})
     source = RIGHT.replace("2 * x", "2 * x if 'colorsys' in sys.modules else 0")

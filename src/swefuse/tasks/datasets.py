@@ -9,16 +9,15 @@ from __future__ import annotations
 import ast
 import gzip
 import json
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from swefuse.code.functions import body_hash, function, functions
 from swefuse.errors import DataError, UserError
-from swefuse.records import Evidence, Kind, Outcome, Provenance, Suite, Task, Verdict
+from swefuse.records import Kind, Provenance, Suite, Task, Verdict
 from swefuse.scale import Executor
-from swefuse.tasks.prove import Proof, Refusal
+from swefuse.tasks.prove import Proof, Refusal, evidence, failing, unproven
 from swefuse.tasks.spec import MODULE, TEST_MODULE
 from swefuse.verify import Candidate, verify_many
 
@@ -54,7 +53,7 @@ def prove_tests(
     refused: list[Refusal] = []
     verdicts = verify_many(_sides(tasks, repeats), executor)
     for task, reference, null in zip(tasks, verdicts, verdicts, strict=False):
-        if reason := _reason(reference, null):
+        if reason := unproven(reference, null, "initial state"):
             refused.append(Refusal(task, reason))
         else:
             kept.append(_settled(task, null, repeats))
@@ -68,28 +67,15 @@ def _sides(tasks: Sequence[Task], repeats: int) -> Iterator[Candidate]:
         yield Candidate(task, task.files, "pytest", repeats, fresh=True)
 
 
-def _reason(reference: Verdict, null: Verdict) -> str:
-    for name, verdict in (("reference", reference), ("initial state", null)):
-        if verdict.outcome is Outcome.INFRA:
-            return f"the sandbox could not run the {name}"
-        if verdict.outcome is Outcome.FLAKY or verdict.matrix:
-            return f"the {name} does not always give the same results"
-    if reference.outcome is not Outcome.PASSED:
-        return "the reference does not pass"
-    return "the initial state passes" if null.outcome is Outcome.PASSED else ""
-
-
 def _settled(task: Task, null: Verdict, repeats: int) -> Task:
     """The task with its tests sorted by what its initial state does with them, and its evidence."""
     (suite,) = task.suites
-    failing = tuple(id_ for id_ in suite.expected if null.tests[id_].outcome != "passed")
-    held = tuple(id_ for id_ in suite.expected if id_ not in failing)
-    suites = (suite.model_copy(update={"fail_to_pass": failing, "pass_to_pass": held}),)
-    evidence = Evidence(
-        repeats=repeats, reference_passes=True, null_fails=True, failing_ids=tuple(sorted(failing)), sandbox=null.sandbox,
-        python=platform.python_version(),
-    )  # fmt: skip
-    return task.model_copy(update={"id": Task.make_id(task.kind, task.files, suites), "suites": suites, "evidence": evidence})
+    missed = failing(null)
+    decisive = tuple(id_ for id_ in suite.expected if id_ in missed)
+    held = tuple(id_ for id_ in suite.expected if id_ not in missed)
+    suites = (suite.model_copy(update={"fail_to_pass": decisive, "pass_to_pass": held}),)
+    id_ = Task.make_id(task.kind, task.files, suites)
+    return task.model_copy(update={"id": id_, "suites": suites, "evidence": evidence(null, repeats)})
 
 
 def _rows(path: Path) -> list[Row]:

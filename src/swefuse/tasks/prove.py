@@ -54,7 +54,7 @@ def prove(tasks: Sequence[Task], executor: Executor, repeats: int = 3, done: Cal
         if reason:
             refused.append(Refusal(task, reason))
         else:
-            kept.append(task.model_copy(update={"evidence": _evidence(null, repeats)}))
+            kept.append(task.model_copy(update={"evidence": evidence(null, repeats)}))
         done()
     return Proof(kept, refused)
 
@@ -65,31 +65,38 @@ def _sides(tasks: Sequence[Task], repeats: int) -> Iterator[Candidate]:
         yield Candidate(task, task.files, "calls", max(1, repeats - 1), fresh=True)
 
 
-def _reason(task: Task, reference: Verdict, null: Verdict) -> str:
-    """Why the task is refused; empty when it holds."""
-    for name, verdict in (("reference", reference), ("broken version", null)):
+def unproven(reference: Verdict, null: Verdict, start: str) -> str:
+    """Why two verdicts prove no task; empty when they do. ``start``: what the initial state is called."""
+    for name, verdict in (("reference", reference), (start, null)):
         if verdict.outcome is Outcome.INFRA:
             return f"the sandbox could not run the {name}"
         if verdict.outcome is Outcome.FLAKY or verdict.matrix:
             return f"the {name} does not always give the same results"
     if reference.outcome is not Outcome.PASSED:
         return "the reference does not pass"
-    if null.outcome is Outcome.PASSED:
-        return "the broken version passes"
+    return f"the {start} passes" if null.outcome is Outcome.PASSED else ""
+
+
+def _reason(task: Task, reference: Verdict, null: Verdict) -> str:
+    """Why the task is refused; empty when it holds."""
+    if reason := unproven(reference, null, "broken version"):
+        return reason
     suite = task.suite("calls")
     assert suite is not None
-    if _failing(null) != set(suite.fail_to_pass):
+    if failing(null) != set(suite.fail_to_pass):
         return "the broken version fails other tests than the task says"
     return ""
 
 
-def _failing(verdict: Verdict) -> set[str]:
+def failing(verdict: Verdict) -> set[str]:
+    """Ids of the tests that did not pass."""
     return {id_ for id_, result in verdict.tests.items() if result.outcome != "passed"}
 
 
-def _evidence(null: Verdict, repeats: int) -> Evidence:
+def evidence(null: Verdict, repeats: int) -> Evidence:
+    """What equal runs of both sides have shown."""
     return Evidence(
-        repeats=repeats, reference_passes=True, null_fails=True, failing_ids=tuple(sorted(_failing(null))), sandbox=null.sandbox,
+        repeats=repeats, reference_passes=True, null_fails=True, failing_ids=tuple(sorted(failing(null))), sandbox=null.sandbox,
         python=platform.python_version(),
     )  # fmt: skip
 

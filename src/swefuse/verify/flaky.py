@@ -11,6 +11,7 @@ from swefuse.records import Evidence, Outcome, Suite, Task, Verdict
 from swefuse.scale.executor import Executor
 from swefuse.verify.judge import PASSED
 from swefuse.verify.many import Candidate, verify_many
+from swefuse.verify.tests import is_cold
 from swefuse.verify.verifier import DIFFERENT, pick_suite
 
 Progress = Callable[[int, int], None]
@@ -46,7 +47,7 @@ def flakiness(
     for task in tasks:
         if task.reference is None:
             raise DataError(f"task {task.id} has no reference solution, so there is nothing to repeat")
-    compared = [at for at, task in enumerate(tasks) if pick_suite(task, form).form == "pytest" and not _is_cold(task)]
+    compared = [at for at, task in enumerate(tasks) if pick_suite(task, form).form == "pytest" and not is_cold(task)]
     done, total, found = 0, len(tasks) + len(compared), []
     for task, verdict in _runs(tasks, executor, repeats, form):
         found.append(_read(pick_suite(task, form), verdict, repeats))
@@ -71,10 +72,6 @@ def _runs(tasks: Iterable[Task], executor: Executor, repeats: int, form: str | N
     kept = list(tasks)
     items = [Candidate(task, task.reference or {}, form, repeats, fresh=True) for task in kept]
     return zip(kept, verify_many(items, executor), strict=True)
-
-
-def _is_cold(task: Task) -> bool:
-    return bool(task.evidence and task.evidence.cold)
 
 
 def _cold(task: Task, why: str = "to compare") -> Task:

@@ -47,6 +47,11 @@ class How:
 PLAIN = How()
 
 
+def is_cold(task: Task) -> bool:
+    """Whether a warm worker is known to judge the task's tests otherwise."""
+    return bool(task.evidence and task.evidence.cold)
+
+
 def run_suite(
     sandbox: Sandbox, task: Task, suite: Suite, files: Files, changed: Sequence[str], limits: Limits, how: How = PLAIN
 ) -> tuple[Judgement, Output]:
@@ -66,7 +71,7 @@ def run_suite(
     preload = imported_modules(tuple(text for path, text in sorted(task.files.items()) if path.endswith(".py")))
     job = Job(
         "pytest", laid_over, parse, tests=suite.expected, protected=protected, nonce=nonce, preload=preload,
-        fail_fast=how.part == "to_first_failure", shuffle=how.shuffle, fresh_process=how.fresh_process,
+        fail_fast=how.part == "to_first_failure", shuffle=how.shuffle, fresh_process=how.fresh_process or is_cold(task),
         environment=environments.folder(task.evidence.environment if task.evidence else ""),
         count_lines=how.count_lines, cpu_s=limits.pytest_cpu_s,
     )  # fmt: skip

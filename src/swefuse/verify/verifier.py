@@ -19,7 +19,7 @@ from swefuse.verify.judge import ABSENT, MISSING, Judgement
 from swefuse.verify.measure import Measure, lines_run, new_findings, seconds_run
 from swefuse.verify.score import score, speed, style
 from swefuse.verify.screen import changed_paths, screen
-from swefuse.verify.tests import PLAIN, How, Limits, run_suite
+from swefuse.verify.tests import PLAIN, How, Limits, is_cold, run_suite
 from swefuse.workspace import Files, ref
 
 NOT_RUN = TestResult(outcome="missing", detail="not run: an earlier test failed")
@@ -129,7 +129,7 @@ class Verifier:
         if held is None or held[0] is not task:
             environment = task.evidence.environment if task.evidence and suite.form == "pytest" else ""
             how = [self._name, environment_lock(environment), self.limits.of(suite.form), visible_only, sorted(self.measure)]
-            what = [ref(task.files), ref(task.reference or {}), suite_digest(suite), task.protected, task.editable, _is_cold(task)]
+            what = [ref(task.files), ref(task.reference or {}), suite_digest(suite), task.protected, task.editable, is_cold(task)]
             if len(self._common) >= MOST_DECOYS:
                 self._common.clear()
             held = self._common[slot] = (task, content_hash([VERSION, *how, *what]))
@@ -198,7 +198,7 @@ class Verifier:
             parts["findings"], parts["style"] = float(findings), style(findings)
         if "cost" not in self.measure or not task.reference:
             return
-        key = (task.id, suite_digest(suite))
+        key = _of(task, suite)
         try:
             if key not in self._costs:
                 if len(self._costs) >= MOST_DECOYS:
@@ -237,7 +237,7 @@ class Verifier:
 
     def _stands_alone(self, task: Task, suite: Suite) -> bool:
         """Whether the reference passes this part of the tests without the others before them."""
-        key = (task.id, suite_digest(suite))
+        key = _of(task, suite)
         if key not in self._alone:
             reference = task.reference or {}
             judgement, _ = self._once(task, suite, reference, changed_paths(task, reference))
@@ -263,7 +263,6 @@ class Verifier:
         self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], limits: Limits, how: How
     ) -> tuple[Judgement, Output]:
         """One run within ``limits``; a failure of the sandbox is tried once more, in the new worker that it then has."""
-        how = replace(how, fresh_process=how.fresh_process or _is_cold(task))
         self.tally["runs"] += 1
         try:
             return run_suite(self.sandbox, task, suite, files, changed, limits, how)
@@ -273,7 +272,7 @@ class Verifier:
 
     def _may_take(self, task: Task, suite: Suite) -> float:
         """CPU seconds that a candidate may take: SLOWER times what the reference does, at most what the limits say."""
-        key = (ref(task.files), suite_digest(suite))  # not the id, which a task shares with its decoy
+        key = _of(task, suite)
         if key not in self._allowed:
             reference, most = task.reference or {}, self.limits.pytest_cpu_s
             judgement, output = self._attempt(task, suite, reference, changed_paths(task, reference), self.limits, PLAIN)
@@ -287,7 +286,7 @@ class Verifier:
 
     def _canaries(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...]) -> tuple[int, list[str]]:
         """How many tests fail on the reference once they expect other values, and those of them that pass on ``files``."""
-        key = (task.id, suite_digest(suite))
+        key = _of(task, suite)
         if key not in self._decoys:
             if len(self._decoys) >= MOST_DECOYS:
                 self._decoys.clear()
@@ -326,8 +325,9 @@ def agreed(runs: Sequence[Judgement]) -> tuple[Outcome, str, dict[str, tuple[str
     return Outcome.FLAKY, f"{len(runs)} runs disagree on {', '.join(matrix) or 'the outcome'}"[:1000], matrix
 
 
-def _is_cold(task: Task) -> bool:
-    return bool(task.evidence and task.evidence.cold)
+def _of(task: Task, suite: Suite) -> tuple[str, str]:
+    """Under which is kept what the reference of a task shows; an id does not tell references, or decoys, apart."""
+    return ref({**task.files, "reference": ref(task.reference or {})}), suite_digest(suite)
 
 
 def pick_suite(task: Task, form: str | None) -> Suite:
