@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Self
 
@@ -175,6 +176,7 @@ def _supervise(process: subprocess.Popen[bytes], records: int, taken: _Taken, jo
     """Collect what comes until the process has ended or a limit is met; the limit and the CPU seconds used."""
     assert process.stdout is not None
     started, begun, used = time.monotonic(), 0.0, 0.0
+    pids = partial(tree, process.pid)
     poll = select.poll()
     child = os.pidfd_open(process.pid)
     streams = {records: taken.records, process.stdout.fileno(): taken.text}
@@ -184,13 +186,13 @@ def _supervise(process: subprocess.Popen[bytes], records: int, taken: _Taken, jo
         while True:
             for fd, _ in poll.poll(20):
                 if fd == child:
-                    return "", max(used, usage(tree(process.pid))[0])
+                    return "", max(used, usage(pids())[0])
                 part = os.read(fd, 1 << 16)
                 streams[fd] += part
                 if not part:
                     poll.unregister(fd)
             del taken.text[: max(0, len(taken.text) - 2 * TEXT_CAP)]
-            now, resident = usage(tree(process.pid))
+            now, resident = usage(pids())
             used = max(used, now)
             if taken.base is None and _turn(taken.records, job.kind):
                 taken.base, begun = used, time.monotonic()
@@ -201,9 +203,13 @@ def _supervise(process: subprocess.Popen[bytes], records: int, taken: _Taken, jo
                     return "wall", used
             elif used - taken.base >= job.cpu_s:
                 return "cpu", used
-            elif time.monotonic() - begun >= job.wall_limit:
+            elif time.monotonic() >= (late := begun + job.wall_limit):
                 return "wall", used
-            elif resident > job.memory_mb and job.kind == "pytest" and proportional(tree(process.pid)) > job.memory_mb:
+            elif (
+                resident > job.memory_mb
+                and job.kind == "pytest"
+                and proportional(pids, taken.base + job.cpu_s, late) > job.memory_mb
+            ):
                 return "memory", used
     finally:
         os.close(child)

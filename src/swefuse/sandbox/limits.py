@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ RECORD_CAP = 16 << 20  # ten thousand tests report some five megabytes
 TEXT_CAP = 1 << 20
 RESERVED = 4  # address space that a process of the pytest form may have, as a multiple of the memory that all may use
 PAGE = os.sysconf("SC_PAGE_SIZE")
+_LOOK_S = 0.05
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -39,13 +41,21 @@ def usage(pids: Iterable[int]) -> tuple[float, float]:
     return ticks / _TICK, pages * PAGE / (1 << 20)
 
 
-def proportional(pids: Iterable[int]) -> float:
-    """Megabytes in use, shared pages counted once: dear to read, so only asked when the cheap sum is over the limit."""
-    total = 0
-    for pid in pids:
+def proportional(pids: Callable[[], Iterable[int]], cpu_s: float, deadline: float) -> float:
+    """Megabytes in use, shared pages counted once: dear to read, so only asked when the cheap sum is over the limit.
+
+    The kernel lets a reader wait for a process that forks without pause, and sixty of those burnt seconds meanwhile. So the sum is
+    given up, as 0, once they have used ``cpu_s`` or ``deadline`` (of ``time.monotonic``) has passed: that ends the job anyway.
+    """
+    total, looked = 0, 0.0
+    for pid in pids():
         with contextlib.suppress(OSError):
             lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
             total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        if (now := time.monotonic()) > looked + _LOOK_S:
+            looked = now
+            if now >= deadline or usage(pids())[0] >= cpu_s:
+                return 0.0
     return total / 1024
 
 

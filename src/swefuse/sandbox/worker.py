@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -209,7 +209,7 @@ def _supervise(pid: int, taken: dict[int, bytearray], records: int, job: Mapping
     poll = select.poll()
     for fd in (*taken, child):
         poll.register(fd, select.POLLIN)
-    used = 0.0
+    used, pids = 0.0, partial(all_but_first, session)
     try:
         while True:
             wait = min(deadline - time.monotonic(), max(job["cpu_s"] - used, 0.001))
@@ -222,10 +222,10 @@ def _supervise(pid: int, taken: dict[int, bytearray], records: int, job: Mapping
             if len(taken[records]) > RECORD_CAP:
                 return "output"
             if not ready or whole_tree:
-                used, resident = usage(all_but_first(session)) if whole_tree else (time.clock_gettime(clock), 0.0)
+                used, resident = usage(pids()) if whole_tree else (time.clock_gettime(clock), 0.0)
                 if used >= job["cpu_s"]:
                     return "cpu"
-                if resident > memory_mb and proportional(all_but_first(session)) > memory_mb:
+                if resident > memory_mb and proportional(pids, job["cpu_s"], deadline) > memory_mb:
                     return "memory"
             if time.monotonic() >= deadline:
                 return "wall"
