@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -129,33 +130,6 @@ class Evidence(Record):
     python: str = ""
 
 
-class Task(Record):
-    """One piece of work with its proof. ``files`` is the initial state, path -> text (small workspaces are held in line)."""
-
-    id: str
-    schema_version: int = SCHEMA
-    kind: Kind
-    instruction: str
-    hide_instruction: bool = False
-    files: dict[str, str]
-    editable: tuple[str, ...]
-    protected: tuple[str, ...] = ()
-    suites: tuple[Suite, ...]
-    reference: dict[str, str] | None = None
-    provenance: Provenance
-    evidence: Evidence | None = None
-    split: str = ""
-
-    def suite(self, form: str) -> Suite | None:
-        """The suite of that form, or None."""
-        return next((s for s in self.suites if s.form == form), None)
-
-    @staticmethod
-    def make_id(kind: Kind, files: dict[str, str], suites: tuple[Suite, ...]) -> str:
-        """Content hash of what defines the work: kind, initial state and tests."""
-        return content_hash([kind, files, [s.model_dump() for s in suites]])[:20]
-
-
 ActionName = Literal["view", "search", "edit", "create", "run", "test", "undo", "submit"]
 
 
@@ -169,6 +143,57 @@ class Action(Record):
     old: str = ""
     new: str = ""
     text: str = ""
+
+
+class ModelStep(Record):
+    """One step of a model solution: why, and what is done."""
+
+    thought: str = ""
+    action: Action
+
+
+class Task(Record):
+    """One piece of work with its proof. ``files`` is the initial state, path -> text (small workspaces are held in line).
+
+    ``goal`` is what the verifier of the task's kind measures against beside tests, such as the function that is to be faster or the
+    security rule that must no longer fire; ``verify/kinds`` says which keys each kind has. ``solution``: steps whose edits turn
+    ``files`` into ``reference``, where the task's source knows some.
+    """
+
+    id: str
+    schema_version: int = SCHEMA
+    kind: Kind
+    instruction: str
+    hide_instruction: bool = False
+    files: dict[str, str]
+    editable: tuple[str, ...]
+    protected: tuple[str, ...] = ()
+    suites: tuple[Suite, ...]
+    goal: dict[str, str] = Field(default_factory=dict)
+    reference: dict[str, str] | None = None
+    solution: tuple[ModelStep, ...] = ()
+    provenance: Provenance
+    evidence: Evidence | None = None
+    split: str = ""
+
+    def suite(self, form: str) -> Suite | None:
+        """The suite of that form, or None."""
+        return next((s for s in self.suites if s.form == form), None)
+
+    @staticmethod
+    def make_id(kind: Kind, files: dict[str, str], suites: tuple[Suite, ...], goal: Mapping[str, str] | None = None) -> str:
+        """Content hash of what defines the work: kind, initial state, tests and, where there is one, the goal."""
+        return content_hash([kind, files, [s.model_dump() for s in suites], *([dict(goal)] if goal else [])])[:20]
+
+    @classmethod
+    def make(cls, kind: Kind, **fields: Any) -> Self:
+        """A task of these fields, with the id that belongs to them."""
+        return cls(id=cls.make_id(kind, fields["files"], fields["suites"], fields.get("goal")), kind=kind, **fields)
+
+    def revised(self, **fields: Any) -> Self:
+        """This task with other fields and the id that belongs to them."""
+        made = self.model_copy(update=fields)
+        return made.model_copy(update={"id": self.make_id(made.kind, made.files, made.suites, made.goal)})
 
 
 class TokenTrace(Record):

@@ -34,8 +34,8 @@ _NAN = float("nan")
 def sound() -> Item:
     """A small task, a trajectory that mends it and a verdict that says so; the gate accepts it."""
     suite = Suite(form="calls", entry="m.py:f", calls=(Call(id="t0", args="(1,)", want="2"),), fail_to_pass=("t0",))
-    task = Task(
-        id=Task.make_id(Kind.BUGFIX, _BEFORE, (suite,)), kind=Kind.BUGFIX, instruction="repair f", files=_BEFORE,
+    task = Task.make(
+        Kind.BUGFIX, instruction="repair f", files=_BEFORE,
         editable=("m.py",), protected=("test_m.py",), suites=(suite,), provenance=Provenance(source="conformance"),
     )  # fmt: skip
     start, end = ref(_BEFORE), ref({**_BEFORE, **_AFTER})

@@ -74,8 +74,7 @@ def _settled(task: Task, null: Verdict, repeats: int) -> Task:
     decisive = tuple(id_ for id_ in suite.expected if id_ in missed)
     held = tuple(id_ for id_ in suite.expected if id_ not in missed)
     suites = (suite.model_copy(update={"fail_to_pass": decisive, "pass_to_pass": held}),)
-    id_ = Task.make_id(task.kind, task.files, suites)
-    return task.model_copy(update={"id": id_, "suites": suites, "evidence": evidence(null, repeats)})
+    return task.revised(suites=suites, evidence=evidence(null, repeats))
 
 
 def _rows(path: Path) -> list[Row]:
@@ -98,8 +97,8 @@ def _made(kind: Kind, states: tuple[str, str], tests: tuple[str, list[str]], wor
     files = {MODULE: states[0], TEST_MODULE: tests[0]}
     ids = tuple(f"{TEST_MODULE}::{name}" for name in tests[1])
     suites = (Suite(form="pytest", files=(TEST_MODULE,), fail_to_pass=ids),)
-    return Task(
-        id=Task.make_id(kind, files, suites), kind=kind, instruction=words, files=files, editable=(MODULE,),
+    return Task.make(
+        kind, instruction=words, files=files, editable=(MODULE,),
         protected=(TEST_MODULE,), suites=suites, reference={**files, MODULE: states[1]}, provenance=origin,
     )  # fmt: skip
 

@@ -117,8 +117,8 @@ def _task(spec: FunctionSpec, broken: str, kind: Bug, mend: Edit, failing: froze
     files = {MODULE: broken, TEST_MODULE: module_of_tests(spec)}
     instruction = f"Some tests of `{spec.name}` in {MODULE} fail. Find the bug and repair it; {TEST_MODULE} must stay as it is."
     parameters = {"line": str(mend.line), "nth": str(mend.nth), "old": mend.old, "new": mend.new, "kind": mend.kind.value}
-    return Task(
-        id=Task.make_id(Kind.BUGFIX, files, suites), kind=Kind.BUGFIX, instruction=instruction, files=files,
+    return Task.make(
+        Kind.BUGFIX, instruction=instruction, files=files,
         editable=(MODULE,), protected=(TEST_MODULE,), suites=suites, reference={**files, MODULE: apply(broken, mend)},
         provenance=Provenance(
             source=spec.family, licence=spec.licence, function=spec.name, body_hash=spec.body_hash, topic=spec.topic,

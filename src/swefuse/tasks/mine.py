@@ -257,8 +257,8 @@ def _task(order: Order, runs: _Runs, decisive: tuple[str, ...], held: tuple[str,
         flake_rate=len(dropped) / max(1, len(dropped) + len(decisive) + len(held)), sandbox=sandbox().identity,
         python=platform.python_version(), environment=runs.environment,
     )  # fmt: skip
-    return Task(
-        id=Task.make_id(Kind.BUGFIX, initial, suites), kind=Kind.BUGFIX, instruction=instruction, files=initial,
+    return Task.make(
+        Kind.BUGFIX, instruction=instruction, files=initial,
         editable=tuple(path for path in changed if not is_test_file(path)), protected=runs.protected, suites=suites,
         reference=runs.reference, evidence=evidence,
         provenance=Provenance(

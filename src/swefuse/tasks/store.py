@@ -115,7 +115,7 @@ def _checked(where: str, given: str | dict[str, Any]) -> Task:
         raise DataError(f"{where}: {_explain(error)}") from error
     if task.schema_version != SCHEMA:
         raise DataError(f"{where}: schema_version {task.schema_version}, this version reads {SCHEMA}; build the tasks again")
-    if task.id != Task.make_id(task.kind, task.files, task.suites):
+    if task.id != Task.make_id(task.kind, task.files, task.suites, task.goal):
         raise DataError(f"{where}: field 'id' does not match the content; the task was changed after it was made, build it again")
     return task
 

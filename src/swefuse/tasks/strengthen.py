@@ -113,4 +113,4 @@ def _with_calls(task: Task, suite: Suite, added: Sequence[Call]) -> Task:
         }
     )
     suites = tuple(stronger if one is suite else one for one in task.suites)
-    return task.model_copy(update={"id": Task.make_id(task.kind, task.files, suites), "suites": suites})
+    return task.revised(suites=suites)

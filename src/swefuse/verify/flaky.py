@@ -118,4 +118,4 @@ def without_flaky(task: Task, found: Flakiness, form: str | None = None, policy:
     kept = suite.model_copy(update={"pass_to_pass": tuple(id_ for id_ in suite.pass_to_pass if id_ not in unsteady)})
     suites = tuple(kept if one is suite else one for one in task.suites)
     evidence = (task.evidence or _ANY).model_copy(update={"flake_rate": found.rate})
-    return task.model_copy(update={"id": Task.make_id(task.kind, task.files, suites), "suites": suites, "evidence": evidence})
+    return task.revised(suites=suites, evidence=evidence)

@@ -129,7 +129,15 @@ class Verifier:
         if held is None or held[0] is not task:
             environment = task.evidence.environment if task.evidence and suite.form == "pytest" else ""
             how = [self._name, environment_lock(environment), self.limits.of(suite.form), visible_only, sorted(self.measure)]
-            what = [ref(task.files), ref(task.reference or {}), suite_digest(suite), task.protected, task.editable, is_cold(task)]
+            what = [
+                ref(task.files),
+                ref(task.reference or {}),
+                suite_digest(suite),
+                task.goal,
+                task.protected,
+                task.editable,
+                is_cold(task),
+            ]
             if len(self._common) >= MOST_DECOYS:
                 self._common.clear()
             held = self._common[slot] = (task, content_hash([VERSION, *how, *what]))
