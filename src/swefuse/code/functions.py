@@ -103,6 +103,15 @@ def walk(node: ast.AST, into_fstrings: bool = True) -> list[ast.AST]:
     return found
 
 
+def syntax_problem(text: str) -> str:
+    """Why a module does not compile; empty when it does."""
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return f"{type(error).__name__}: {error}"[:200]
+    return ""
+
+
 def functions(tree: ast.Module) -> list[ast.FunctionDef]:
     """Top-level functions, in order of appearance."""
     return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
@@ -114,6 +123,22 @@ def function(tree: ast.Module, name: str) -> ast.FunctionDef:
     if not found:
         raise DataError(f"there is no top-level function {name}; functions: {', '.join(f.name for f in functions(tree)) or 'none'}")
     return found[-1]
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+"""Both kinds of functions."""
+
+
+def definition(tree: ast.Module, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """The function of a dotted name such as ``Queue.put``; the last definition wins. Raises DataError if there is none."""
+    body: list[ast.stmt] = tree.body
+    *classes, last = name.split(".")
+    for part in classes:
+        body = next((node.body for node in reversed(body) if isinstance(node, ast.ClassDef) and node.name == part), [])
+    for node in reversed(body):
+        if isinstance(node, Function) and node.name == last:
+            return node
+    raise DataError(f"there is no function {name}")
 
 
 def body_statements(node: ast.FunctionDef) -> list[ast.stmt]:

@@ -44,7 +44,7 @@ def judge_calls(calls: Sequence[Call], output: Output) -> Judgement:
 
 @lru_cache(maxsize=64)  # a proof runs the same state several times and mostly gets the same records
 def _judge_calls(calls: tuple[Call, ...], output: Output) -> Judgement:
-    records = _records(output.records, len(calls) + 2)
+    records = parsed_records(output.records, len(calls) + 2)
     if records is None:
         return _tampered(calls, "records that are no short JSON objects, or too many")
     if records and "unparsed" in records[0]:
@@ -74,7 +74,7 @@ def _judge_calls(calls: tuple[Call, ...], output: Output) -> Judgement:
 
 def judge_pytest(expected: Sequence[str], output: Output, nonce: str) -> Judgement:
     """Judge the ``pytest`` form: set-up, call and tear-down of every expected id must each be reported once, as passed."""
-    records = _records(output.records, _MOST)
+    records = parsed_records(output.records)
     if records is None:
         return _tampered(expected, "records that are no short JSON objects, or too many")
     if records and "unparsed" in records[0]:
@@ -155,7 +155,7 @@ def _same(want: Any, tree: Any) -> bool:
         return False
 
 
-def _records(text: str, most: int) -> list[dict[str, Any]] | None:
+def parsed_records(text: str, most: int = _MOST) -> list[dict[str, Any]] | None:
     """All whole lines as objects; None when one is something else, too long or one too many. A cut last line is left out."""
     lines = text.split("\n")[:-1]
     if len(lines) > most or any(len(line) > MAX_TEXT for line in lines):

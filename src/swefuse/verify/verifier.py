@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+from swefuse.code.functions import syntax_problem
 from swefuse.errors import DataError, SandboxError
 from swefuse.records import Outcome, Suite, Task, TestResult, Verdict, content_hash
 from swefuse.sandbox import Output, open_sandbox
@@ -16,6 +18,7 @@ from swefuse.sandbox.base import WALL_FACTOR
 from swefuse.verify.cache import VerdictCache, environment_lock
 from swefuse.verify.canary import perturbed
 from swefuse.verify.judge import ABSENT, MISSING, Judgement
+from swefuse.verify.kinds import RULES, Found, Trial
 from swefuse.verify.measure import Measure, lines_run, new_findings, seconds_run
 from swefuse.verify.score import score, speed, style
 from swefuse.verify.screen import changed_paths, screen
@@ -28,7 +31,7 @@ DIFFERENT = "the runs fail in different ways"
 FIRST_CPU_S = 2.0  # most suites take a tenth of it; the rest of the limit is for those whose reference is slow itself
 SLOWER = 10.0
 MOST_DECOYS = 256  # tasks whose canaries, and whose reference's results, are remembered
-VERSION = 5  # part of every cache key: raise it whenever the same candidate may get another verdict
+VERSION = 6  # part of every cache key: raise it whenever the same candidate may get another verdict
 
 
 class Verifier:
@@ -65,6 +68,7 @@ class Verifier:
         self._allowed: dict[tuple[str, str], float] = {}
         self._alone: dict[tuple[str, str], bool] = {}
         self._decoys: dict[tuple[str, str], tuple[Task, tuple[str, ...]]] = {}
+        self._memo: dict[Hashable, Any] = {}
 
     def verify(
         self,
@@ -105,7 +109,8 @@ class Verifier:
         else:
             early = self._first_failure(task, suite, files, changed) if fail_fast and repeats == 1 else None
             self.tally["stopped_early"] += early is not None
-            verdict = early or self._run(task, suite, files, changed, repeats, visible_only)
+            run = self._run_alone if RULES[task.kind].alone else self._run
+            verdict = early or run(task, suite, files, changed, repeats, visible_only)
         if self._cache is not None:
             self._cache.put(f"{key}-fast" if "not_run" in verdict.parts else key, verdict)
         return verdict
@@ -186,6 +191,10 @@ class Verifier:
             outcome, reason, matrix = agreed(runs)
             if outcome is Outcome.PASSED and suite.form == "pytest" and changed:
                 outcome, reason = self._doubted(task, suite, files, changed, parts)
+            if outcome is Outcome.PASSED and not visible_only and (check := RULES[task.kind].check):
+                found = check(self._trial(task, suite, files, changed))
+                parts |= {**found.parts, "share": found.share}
+                outcome, reason = (found.outcome, found.reason) if found.reason else (outcome, reason)
         except SandboxError as error:
             return Verdict(outcome=Outcome.INFRA, form=suite.form, reason=str(error), repeats=repeats)
         parts["pass_rate"] = sum(result.outcome == "passed" for result in first.tests.values()) / max(1, len(first.tests))
@@ -193,12 +202,38 @@ class Verifier:
             reason = reason or "nothing was changed"
         if outcome is Outcome.PASSED and changed and not visible_only:
             self._measured(task, suite, files, changed, parts)
-        total = score(outcome, parts["pass_rate"], parts.get("speed"), parts.get("style"))
+        total = score(outcome, parts["pass_rate"] * parts.get("share", 1.0), parts.get("speed"), parts.get("style"))
         return Verdict(
             outcome=outcome, form=suite.form, tests=first.tests, parts=parts, reason=reason, repeats=repeats, matrix=matrix,
             score=total if changed else 0.0,  # the empty patch earns nothing
             cpu_s=cpu_s / repeats, wall_s=wall_s / repeats, sandbox=self.sandbox.identity,
         )  # fmt: skip
+
+    def _run_alone(
+        self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], repeats: int, visible_only: bool
+    ) -> Verdict:
+        """The verdict on a candidate of a kind whose check runs all there is to run; an agent may see the whole of it."""
+        started, found = time.monotonic(), list[Found]()
+        for path in changed:
+            if path.endswith(".py") and path in files and (problem := syntax_problem(files[path])):
+                return Verdict(outcome=Outcome.UNPARSED, form=suite.form, reason=f"{path} does not parse: {problem}")
+        try:
+            for _ in range(repeats):
+                self.tally["runs"] += 1
+                found.append(RULES[task.kind].check(self._trial(task, suite, files, changed)))  # type: ignore[misc]
+        except SandboxError as error:
+            return Verdict(outcome=Outcome.INFRA, form=suite.form, reason=str(error), repeats=repeats)
+        runs = [Judgement(one.outcome if one.reason else Outcome.PASSED, dict(one.tests), one.reason) for one in found]
+        outcome, reason, matrix = agreed(runs)
+        share = min(one.share for one in found)
+        return Verdict(
+            outcome=outcome, form=suite.form, tests=runs[0].tests, parts={**found[0].parts, "share": share}, reason=reason,
+            score=score(outcome, share) if changed else 0.0, repeats=repeats, matrix=matrix,
+            wall_s=(time.monotonic() - started) / repeats, sandbox=self.sandbox.identity,
+        )  # fmt: skip
+
+    def _trial(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...]) -> Trial:
+        return Trial(self.sandbox, task, suite, files, changed, self.limits, self._memo)
 
     def _measured(self, task: Task, suite: Suite, files: Files, changed: tuple[str, ...], parts: dict[str, float]) -> None:
         """Enter what is to be measured, as far as it can be."""
@@ -340,6 +375,8 @@ def _of(task: Task, suite: Suite) -> tuple[str, str]:
 
 def pick_suite(task: Task, form: str | None) -> Suite:
     """The suite of that form, or by default the ``calls`` one, else the ``pytest`` one. Raises DataError when there is none."""
+    if RULES[task.kind].alone and form in (None, "pytest"):
+        return task.suite("pytest") or Suite(form="pytest")
     suite = task.suite(form) if form else task.suite("calls") or task.suite("pytest")
     if suite is None:
         raise DataError(f"task {task.id} has no suite of form {form or 'calls or pytest'}")
