@@ -15,11 +15,12 @@ from swefuse.records import Call, Kind, Outcome, Provenance, Suite, Task, Verdic
 from swefuse.verify import Verifier
 from swefuse.verify.kinds import RULES
 from swefuse.verify.kinds.testgen import respelled
+from swefuse.verify.tests import Limits
 
 
 @pytest.fixture(scope="module")
 def verifier() -> Iterator[Verifier]:
-    with Verifier(cache=False) as made:
+    with Verifier(cache=False, limits=Limits(pytest_cpu_s=2.0)) as made:
         yield made
 
 
