@@ -13,6 +13,8 @@ from swefuse.cli.console import stage_progress
 from swefuse.errors import UserError, nearest
 from swefuse.records import Task
 
+_DATASETS = "humanevalfix, mbpp, humaneval, cruxeval, apps, quixbugs, classeval"
+
 app = group("tasks", "Build tasks that have proven themselves, and look at them.", "swefuse tasks build --out runs/tasks")
 
 
@@ -72,16 +74,22 @@ def mine(
     say("\n".join(f"{count:7}  {reason}" for reason, count in summary["refused"].items()))
 
 
-@app.command("dataset", epilog=example("swefuse tasks dataset mbpp sanitized-mbpp.json --out runs/mbpp"))
+@app.command(
+    "dataset",
+    epilog=example(
+        "swefuse tasks dataset mbpp sanitized-mbpp.json --out runs/mbpp",
+        "swefuse tasks dataset quixbugs ~/src/QuixBugs --out runs/quix",
+    ),
+)
 def dataset(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="humaneval, humanevalfix or mbpp.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The dataset as it is published.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {_DATASETS}.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The dataset as it is published: a file, or a folder.")],
     out: OutOption,
     repeat: Annotated[int, typer.Option("--repeat", min=1, max=100, help="Runs of each side that must agree.")] = 2,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run tests.")] = os.cpu_count() or 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Make tasks of a dataset of functions: those whose reference passes and whose initial state does not."""
+    """Make tasks of a published dataset: of the rows whose reference passes and whose initial state does not."""
     from collections import Counter
 
     from swefuse.sandbox.choose import AUTO, resolve
@@ -96,12 +104,12 @@ def dataset(
     with pool as executor, stage_progress("prove", quiet=as_json, rate="tasks") as progress:
         proof = prove_tests(found, executor, repeat, progress)
     save_tasks(out / "tasks.jsonl", proof.tasks)
-    refused = Counter(proof.reasons)
+    refused, rows = Counter(proof.reasons), len(proof.tasks) + len(proof.refused)
     if as_json:
-        rows = [{"task": one.task.provenance.topic, "reason": one.reason} for one in proof.refused]
-        print_json({"tasks": len(proof.tasks), "rows": len(found), "refused": dict(refused), "which": rows})
+        which = [{"task": one.task.provenance.topic, "reason": one.reason} for one in proof.refused]
+        print_json({"tasks": len(proof.tasks), "rows": rows, "refused": dict(refused), "which": which})
         return
-    say(f"{len(proof.tasks)} of {len(found)} rows are proven tasks, in {out / 'tasks.jsonl'}")
+    say(f"{len(proof.tasks)} of {rows} rows are proven tasks, in {out / 'tasks.jsonl'}")
     for reason, count in refused.most_common():
         say(f"{count:7}  {reason}: {', '.join(one.task.provenance.topic for one in proof.refused if one.reason == reason)}"[:200])
 
