@@ -20,9 +20,14 @@ def init_worker(sandbox_name: str = "local", verdicts: Path | None = None, pytes
     _verifier = init_verifier(sandbox_name, verdicts is not None, verdicts, Limits(pytest_cpu_s=pytest_cpu_s))
 
 
-def sandbox() -> Sandbox:
-    """The sandbox of this process."""
+def verifier() -> Verifier:
+    """The verifier of this process."""
     if _verifier is None:
         init_worker()
     assert _verifier is not None
-    return _verifier.sandbox
+    return _verifier
+
+
+def sandbox() -> Sandbox:
+    """The sandbox of this process."""
+    return verifier().sandbox

@@ -1,0 +1,1 @@
+"""The catalogue: one file for each template, each with a ``TEMPLATE``; see ``tasks/template.py``."""
