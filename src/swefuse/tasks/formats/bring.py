@@ -74,13 +74,14 @@ def run(orders: Sequence[Order], out: Path, executor: Executor, progress: Progre
         elif not _known(there.get(order.row.text), order):
             fresh.append(order)
         seen.add(order.row.instance)
+    total = len(done) + len(fresh)
     try:
         for attempt in executor.map(try_row, fresh):
             done.append(attempt)
             there.pop(attempt.row.text, None)
             if attempt.task is not None:
                 there[attempt.row.text] = attempt.task
-            progress(len(done), len(fresh) + len(done))
+            progress(len(done), total)
     finally:
         save_tasks(path, there.values())
         save_lines(out / "refused.jsonl", [json.dumps(row) for row in _rows(done)])
@@ -177,10 +178,10 @@ def _differs(null: Verdict, wanted: Sequence[str], held: Sequence[str]) -> Refus
     """Why the initial state is not as the row says."""
     if null.outcome is Outcome.INFRA:
         return Refused(Refusal.SANDBOX, null.reason[:300])
+    if null.outcome is Outcome.TIMEOUT or MISSING in null.tests.values():  # in each order of the tests others are not reached
+        return Refused(Refusal.NO_END, null.reason[:300])
     if null.outcome is Outcome.FLAKY or null.matrix:
         return Refused(Refusal.FLAKY, null.reason[:300])
-    if null.outcome is Outcome.TIMEOUT or MISSING in null.tests.values():
-        return Refused(Refusal.NO_END, null.reason[:300])
     missed = failing(null)
     if passing := [id_ for id_ in wanted if id_ not in missed]:
         return Refused(Refusal.TESTS_AGREE, f"{len(passing)}: {passing[0]}"[:300])
@@ -235,6 +236,7 @@ def _full(cut: str, there: Sequence[str]) -> str:
 def _not_there(lost: Sequence[str], there: Sequence[str], broken: str) -> Refused:
     if "No module named" in broken:
         return Refused(Refusal.MISSING_MODULE, broken[-300:])
-    if not there:
+    file = lost[0].partition("::")[0]
+    if not any(id_.partition("::")[0] == file for id_ in there):
         return Refused(Refusal.NOTHING_COLLECTED, broken[-300:])
     return Refused(Refusal.NO_SUCH_TEST, f"{len(lost)}: {lost[0]}"[:300])
