@@ -14,7 +14,7 @@ from swefuse.cli.console import stage_progress
 from swefuse.errors import DataError, UserError, nearest
 
 if TYPE_CHECKING:
-    from swefuse.tasks.formats.bring import Order, Settings
+    from swefuse.tasks.formats.bring import Choices, Order
 
 _IMPORT = (
     "swefuse tasks import swebench rows.jsonl --repos clones --out runs/swebench",
@@ -62,14 +62,14 @@ def import_(
     from swefuse.sandbox import environments
     from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
-    from swefuse.tasks.formats.bring import CPU_S, Settings, run
+    from swefuse.tasks.formats.bring import CPU_S, Choices, run
     from swefuse.tasks.workers import init_worker
 
     if repos is not None and not repos.is_dir():
         raise UserError(f"--repos {repos}: there is no such folder")
     for one in environment or ():
         environments.folder(one)
-    orders, unknown = _orders(name, file, Settings(repos, tuple(licences or ()), tuple(environment or ()), repeat))
+    orders, unknown = _orders(name, file, Choices(repos, tuple(licences or ()), tuple(environment or ()), repeat))
     out.mkdir(parents=True, exist_ok=True)
     pool = ProcessExecutor(workers, init_worker, (resolve(AUTO), None, CPU_S))
     with pool as executor, stage_progress("import", quiet=as_json, rate="rows") as progress:
@@ -84,7 +84,7 @@ def import_(
         say(f"{count:7}  {reason}")
 
 
-def _orders(name: str, file: Path, settings: Settings) -> tuple[list[Order], Counter[str]]:
+def _orders(name: str, file: Path, choices: Choices) -> tuple[list[Order], Counter[str]]:
     """What is to be tried, and the fields that the format does not name."""
     from swefuse.tasks.formats import FORMATS, HARBOR, LAYOUTS
     from swefuse.tasks.formats.bring import Order
@@ -95,9 +95,9 @@ def _orders(name: str, file: Path, settings: Settings) -> tuple[list[Order], Cou
         raise UserError(f"there is no format {name!r}{nearest(name, FORMATS)}")
     if name == HARBOR:
         folders = read_folders(file)
-        return [Order(row, settings, found) for row, found in map(tried, folders)], unknown_keys(folders)
+        return [Order(row, choices, found) for row, found in map(tried, folders)], unknown_keys(folders)
     rows = read_rows(LAYOUTS[name], file)
-    return [Order(row, settings) for row in rows], LAYOUTS[name].unknown(rows)
+    return [Order(row, choices) for row in rows], LAYOUTS[name].unknown(rows)
 
 
 def export(

@@ -14,7 +14,7 @@ from outside import CUT, DOUBLE, HALF, ODD_ID, ONE_ID, repaired, row, smith, win
 from swefuse.records import Outcome, Task
 from swefuse.scale import InlineExecutor
 from swefuse.tasks.formats import LAYOUTS, clones, rows_export
-from swefuse.tasks.formats.bring import Order, Settings, run
+from swefuse.tasks.formats.bring import Choices, Order, run
 from swefuse.tasks.formats.convert import Refusal
 from swefuse.tasks.formats.rows import read_rows
 from swefuse.tasks.store import load_tasks
@@ -33,7 +33,7 @@ def brought(made: History, out: Path, *rows: dict[str, Any], name: str = "sweben
     """The summary of bringing rows in."""
     init_worker()
     found = read_rows(LAYOUTS[name], written(out / "rows.jsonl", *rows))
-    chosen = Settings(**{"repos": made.folder.parent, **settings})
+    chosen = Choices(**{"repos": made.folder.parent, **settings})
     return run([Order(one, chosen) for one in found], out, InlineExecutor())
 
 
@@ -157,7 +157,7 @@ def test_a_second_call_keeps_what_is_proven_and_tries_the_rest_again(made: Histo
 
     init_worker()
     found = read_rows(LAYOUTS["swebench"], written(tmp_path / "rows.jsonl", row(made), windows(made, patch="")))
-    orders, counting = [Order(one, Settings(made.folder.parent)) for one in found], Counting()
+    orders, counting = [Order(one, Choices(made.folder.parent)) for one in found], Counting()
     first = run(orders, tmp_path, counting)
     assert (first["tasks"], list(counting.tried)) == (1, ["acme__shop-1", "acme__shop-2"])
     before = load_tasks(tmp_path / "tasks.jsonl")

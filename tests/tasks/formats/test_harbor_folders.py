@@ -18,7 +18,7 @@ from swefuse.errors import DataError, UserError
 from swefuse.records import Evidence, Kind, Provenance, Suite, Task
 from swefuse.scale import InlineExecutor
 from swefuse.tasks.formats import harbor_export
-from swefuse.tasks.formats.bring import Order, Settings, run
+from swefuse.tasks.formats.bring import Choices, Order, run
 from swefuse.tasks.formats.convert import Refusal, Refused
 from swefuse.tasks.formats.harbor import own_task, read_folder, read_folders, tried, unknown_keys
 from swefuse.tasks.store import load_tasks
@@ -131,7 +131,7 @@ def test_ours_must_prove_itself_here(tmp_path: Path) -> None:
     harbor_export.export([idle], tmp_path / "b")
     folders = [*read_folders(tmp_path / "a"), *read_folders(tmp_path / "b")]
     rows = [(dataclasses.replace(row, instance=row.where, text=row.where), found) for row, found in map(tried, folders)]
-    summary = run([Order(row, Settings(), found) for row, found in rows], tmp_path, InlineExecutor())
+    summary = run([Order(row, Choices(), found) for row, found in rows], tmp_path, InlineExecutor())
     assert summary["refused"] == {Refusal.NO_TESTS.value: 1, Refusal.REFERENCE_FAILS.value: 1}
     assert load_tasks(tmp_path / "tasks.jsonl") == [good]
 
@@ -167,7 +167,7 @@ def test_a_folder_of_others_is_an_image_unless_it_holds_a_tree_tests_and_a_patch
     strange(tmp_path / "in" / "steps", 'schema_version = "1.4"\n[[steps]]\nname = "a"\n')
     strange(tmp_path / "in" / "idle", **{**files, "solution/fix.patch": PATCH.replace("x / 2", "x // 2 ")})
     summary = run(
-        [Order(row, Settings(), one) for row, one in map(tried, read_folders(tmp_path / "in"))], tmp_path, InlineExecutor()
+        [Order(row, Choices(), one) for row, one in map(tried, read_folders(tmp_path / "in"))], tmp_path, InlineExecutor()
     )
     assert summary["refused"] == {Refusal.IMAGE.value: 1, Refusal.STEPS.value: 1, Refusal.TESTS_AGREE.value: 1}
     details = {row["reason"]: row["detail"] for row in summary["which"]}

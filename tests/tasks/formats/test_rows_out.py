@@ -13,7 +13,7 @@ from outside import repaired, written
 from swefuse.records import Kind, Provenance, Suite, Task
 from swefuse.scale import InlineExecutor
 from swefuse.tasks.formats import LAYOUTS, rows_export
-from swefuse.tasks.formats.bring import Order, Settings, run
+from swefuse.tasks.formats.bring import Choices, Order, run
 from swefuse.tasks.formats.rows import read_rows
 from swefuse.tasks.mine import Selection
 from swefuse.tasks.mine import run as mine
@@ -70,7 +70,7 @@ def test_mined_tasks_become_rows_that_are_the_same_work(made: History, mined: li
     assert "dist-info" not in row["patch"] + row["test_patch"], "what an installation would have added is in no commit"
     again = read_rows(LAYOUTS["swebench"], written(tmp_path / "rows.jsonl", row))
     init_worker()
-    run([Order(one, Settings(made.folder.parent)) for one in again], tmp_path, InlineExecutor())
+    run([Order(one, Choices(made.folder.parent)) for one in again], tmp_path, InlineExecutor())
     (task,) = load_tasks(tmp_path / "tasks.jsonl")
     assert (task.id, task.files, task.reference) == (mined[0].id, mined[0].files, mined[0].reference)
     assert rows_export.export("swebench", [task]).lines == [json.dumps(row)]

@@ -29,7 +29,7 @@ _ELSEWHERE = (Refusal.NOTHING_COLLECTED, Refusal.MISSING_MODULE, Refusal.NO_SUCH
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Choices:
     """``repos``: folder of clones. ``licences``: those allowed, empty for all. ``environments``: tried where the tests do not run.
     ``repeats``: runs of the repaired state that must agree."""
 
@@ -44,7 +44,7 @@ class Order:
     """One row to try. ``found``: its states where they are known without a clone, or a task that only has to prove itself."""
 
     row: Row
-    settings: Settings
+    choices: Choices
     found: States | Refused | Task | None = None
 
 
@@ -91,7 +91,7 @@ def run(orders: Sequence[Order], out: Path, executor: Executor, progress: Progre
 
 
 def _known(held: Task | None, order: Order) -> bool:
-    allowed = order.settings.licences
+    allowed = order.choices.licences
     return held is not None and held.provenance.source == order.row.format and (not allowed or held.provenance.licence in allowed)
 
 
@@ -104,17 +104,17 @@ def _rows(done: Sequence[Attempt]) -> Iterator[dict[str, Any]]:
 
 def try_row(order: Order) -> Attempt:
     """Make a task of a row, or say why not. Runs in a worker process; one bad row never ends the others."""
-    row, settings = order.row, order.settings
+    row, choices = order.row, order.choices
     try:
-        found = order.found or states(row, settings.repos, settings.licences)
+        found = order.found or states(row, choices.repos, choices.licences)
         if isinstance(found, Refused):
             return Attempt(row, None, found)
         if isinstance(found, Task):
-            refused = _disproved(found, settings)
+            refused = _disproved(found, choices)
             return Attempt(row, None, refused) if refused else Attempt(row, found)
-        first = _proven(found, settings.repeats, "")
-        for name in settings.environments if isinstance(first, Refused) and first.reason in _ELSEWHERE else ():
-            other = _proven(found, settings.repeats, name)
+        first = _proven(found, choices.repeats, "")
+        for name in choices.environments if isinstance(first, Refused) and first.reason in _ELSEWHERE else ():
+            other = _proven(found, choices.repeats, name)
             if isinstance(other, Task):
                 return Attempt(row, other)
         return Attempt(row, None, first) if isinstance(first, Refused) else Attempt(row, first)
@@ -190,15 +190,15 @@ def _differs(null: Verdict, wanted: Sequence[str], held: Sequence[str]) -> Refus
     return None
 
 
-def _disproved(made: Task, settings: Settings) -> Refused | None:
+def _disproved(made: Task, choices: Choices) -> Refused | None:
     """Why a task does not hold here; None where it does."""
     suite = made.suite("pytest")
     if suite is None or not suite.fail_to_pass:
         return Refused(Refusal.NO_TESTS, made.id)
-    if settings.licences and made.provenance.licence not in settings.licences:
+    if choices.licences and made.provenance.licence not in choices.licences:
         return Refused(Refusal.LICENCE, made.provenance.licence or "none found")
-    refused = _fails(_verdict(made, made.reference or {}, settings.repeats))
-    return refused or _differs(_verdict(made, made.files, settings.repeats), suite.fail_to_pass, suite.pass_to_pass)
+    refused = _fails(_verdict(made, made.reference or {}, choices.repeats))
+    return refused or _differs(_verdict(made, made.files, choices.repeats), suite.fail_to_pass, suite.pass_to_pass)
 
 
 def _sorted(made: Task) -> tuple[tuple[str, ...], tuple[str, ...]] | Refused:
