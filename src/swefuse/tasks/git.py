@@ -54,6 +54,13 @@ class Repository:
         """Whether the history is cut off, so that the parents of its last commits are not there."""
         return self._ask("rev-parse", "--is-shallow-repository").strip() == b"true"
 
+    def resolve(self, revision: str) -> str:
+        """The commit that a revision names. Raises UserError for one that is not there."""
+        found = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+        if not found:
+            raise UserError(f"{self.path} has no revision {revision}")
+        return found
+
     def commits(self, since: str = "") -> Iterator[Commit]:
         """Commits with exactly one parent that HEAD descends from, the newest first; ``since``: a date that git understands.
 

@@ -194,10 +194,10 @@ class _Runs:
         )  # fmt: skip
         output = sandbox().run(job)
         self.cpu_s += output.cpu_s
-        return *_results(output), output
+        return *results(output), output
 
 
-def _results(output: Output) -> tuple[dict[str, str], str]:
+def results(output: Output) -> tuple[dict[str, str], str]:
     """Outcome of every test: ``passed`` if each of its three phases did, else the first other one; and what did not load."""
     phases: dict[str, list[str]] = {}
     broken = ""
@@ -211,7 +211,8 @@ def _results(output: Output) -> tuple[dict[str, str], str]:
     return {id_: outcome if len(phases[id_]) == 3 else "cut off" for id_, outcome in outcomes.items()}, broken
 
 
-def _ended(output: Output) -> bool:
+def ended(output: Output) -> bool:
+    """Whether pytest came to its end."""
     return any('"end":' in line and "end" in json.loads(line) for line in output.records.split("\n")[-3:] if line.endswith("}"))
 
 
@@ -222,12 +223,12 @@ def _judged(order: Order, runs: _Runs, own: str) -> Attempt:
         good.append(outcomes)
         if output.limit:
             return Attempt(order.commit, None, Refusal.TOO_LONG, f"over the {output.limit} limit", runs.cpu_s)
-        if not outcomes or not _ended(output):
+        if not outcomes or not ended(output):
             kind = Refusal.MISSING_MODULE if "No module named" in broken else Refusal.NOTHING_COLLECTED
             kind = Refusal.TOO_OLD if _OLD.search(broken) else kind
             return Attempt(order.commit, None, kind, (broken or output.text[-300:])[-300:], runs.cpu_s)
     before, _, output = runs.once(runs.initial, min(CPU_S, max(5.0, SLOWER * output.cpu_s)))
-    if output.limit or not _ended(output):
+    if output.limit or not ended(output):
         return Attempt(
             order.commit, None, Refusal.NO_END, f"over the {output.limit} limit" if output.limit else "it died", runs.cpu_s
         )
