@@ -16,7 +16,21 @@ from typing import Annotated, NoReturn
 import typer
 
 from swefuse import __version__
-from swefuse.cli import collect, crash, doctor, evaluate, formats, library, mutate, quality, quickstart, tasks, train, verify
+from swefuse.cli import (
+    collect,
+    crash,
+    doctor,
+    evaluate,
+    formats,
+    library,
+    mutate,
+    quality,
+    quickstart,
+    tasks,
+    templates,
+    train,
+    verify,
+)
 from swefuse.cli.common import example, plain
 from swefuse.errors import SandboxError, SweFuseError, UserError
 
@@ -35,6 +49,7 @@ quickstart.add_to(app)
 quality.add_to(tasks.app)
 mutate.add_to(tasks.app)
 formats.add_to(tasks.app)
+templates.add_to(tasks.app)
 app.add_typer(tasks.app)
 app.add_typer(collect.app)
 app.add_typer(library.app)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
 from swefuse.code.duplicates import NearIndex
 from swefuse.errors import DataError, UserError, nearest
-from swefuse.records import Kind, Task
+from swefuse.records import Kind, Task, content_hash
 from swefuse.scale import Executor
 from swefuse.tasks.realise import Made, realise
 from swefuse.tasks.template import Template
@@ -98,6 +99,12 @@ def fill(order: Order) -> Template:
     return template.render(template.draw(f"{order.seed}|{order.number}"))
 
 
+def capacity(name: str, where: str = "", seed: int = 0, draws: int = 400) -> int:
+    """How many of the first ``draws`` draws of a template are no near-duplicates of earlier ones."""
+    near = NearIndex()
+    return sum(near.add(text_of(fill(Order(name, where, number, seed)))) is None for number in range(draws))
+
+
 def prove_one(order: Order) -> Made:
     """Fill and prove one order; an executor's function."""
     try:
@@ -113,16 +120,22 @@ def text_of(filled: Template) -> str:
 
 
 def make(
-    wanted: Mapping[str, str], count: int, executor: Executor, seed: int = 0, progress: Progress = lambda done, total: None
+    wanted: Mapping[str, str],
+    count: int,
+    executor: Executor,
+    seed: int = 0,
+    progress: Progress = lambda done, total: None,
+    log: Path | None = None,
 ) -> Harvest:
     """At most ``count`` proven tasks, as evenly over the templates as they allow; the same ones for the same seed.
 
-    A template is used up when many draws in a row bring nothing new. The executor's processes must have been started with
+    A template is used up when many draws in a row bring nothing new. ``log``: a file that keeps what became of every draw, so that
+    a call that was ended goes on, and one for more tasks adds to it. The executor's processes must have been started with
     ``tasks.workers.init_worker``.
     """
-    harvest, turns = Harvest(), _Turns(wanted, seed)
+    harvest, turns, known = Harvest(), _Turns(wanted, seed), _Log(log)
     while len(harvest.tasks) < count and (batch := turns.next(min(BATCH, count - len(harvest.tasks)))):
-        for made in executor.map(prove_one, batch):
+        for made in known.through(batch, executor):
             if made.task is None:
                 harvest.refused.setdefault(made.template, Counter())[made.reason] += 1
                 turns.refused(made.template)
@@ -132,6 +145,44 @@ def make(
             progress(len(harvest.tasks), count)
     harvest.repeated, harvest.used_up = turns.repeated, turns.used_up
     return harvest
+
+
+class _Log:
+    """What became of draws, by the draw and the text that it gave: a template that was changed is drawn anew."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._known: dict[str, Made] = {}
+        for line in path.read_text(encoding="utf-8").splitlines() if path and path.exists() else ():
+            try:
+                row = json.loads(line)
+                task = Task.model_validate(row["task"]) if row["task"] else None
+                self._known[row["key"]] = Made(row["template"], row["number"], task, row["reason"])
+            except (ValueError, KeyError):
+                continue  # the line that was being written when a call was ended
+
+    def through(self, orders: Sequence[Order], executor: Executor) -> Iterator[Made]:
+        """What becomes of each order, run if it is not known yet."""
+        keys = [content_hash([asdict(order), state_of(fill(order))])[:20] for order in orders] if self._path else []
+        fresh = executor.map(prove_one, [order for at, order in enumerate(orders) if not keys or keys[at] not in self._known])
+        if self._path is None:
+            yield from fresh
+            return
+        with self._path.open("a", encoding="utf-8") as file:
+            for key in keys:
+                made = self._known.get(key)
+                if made is None:
+                    made = next(fresh)
+                    row = {"key": key, "template": made.template, "number": made.number, "reason": made.reason}
+                    file.write(json.dumps({**row, "task": made.task and made.task.model_dump(mode="json")}) + "\n")
+                    file.flush()
+                yield made
+
+
+def state_of(filled: Template) -> list[object]:
+    """All texts of a filled template."""
+    texts = [dict(part) for part in (filled.files, filled.solution, filled.tests, filled.goal)]
+    return [filled.kind, filled.instruction, filled.thoughts, filled.entry, list(filled.calls), *texts]
 
 
 class _Turns:

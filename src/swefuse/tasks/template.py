@@ -126,11 +126,11 @@ class Template:
 
     ``files``: the initial state. ``repair``: gaps that the reference fills otherwise, for solutions that change a few places; or
     ``solution``: the files of the reference that differ, for those that write something new. ``tests``: files of pytest tests,
-    protected. ``entry`` (``path.py:name``) and ``calls`` (texts of argument tuples): tests whose answers are those of the
-    reference, some of them visible to an agent. ``goal``: see ``verify/kinds``. ``thoughts``: what the model solution says before
-    its edits. A task of the kinds bugfix, vulnfix, complete, refactor or optimize needs ``tests`` or ``calls``, or both. One of
-    the kind qa asks what ``entry`` gives for its single call, or ``ask`` works the answer out from the files and the values; the
-    file of the answer is supplied. Those of the kinds testgen and docgen need neither.
+    protected. ``entry`` (``path.py:name``) and ``calls`` (texts of argument tuples, one on a line): tests whose answers are
+    those of the reference, some of them visible to an agent. ``goal``: see ``verify/kinds``. ``thoughts``: what the model
+    solution says before its edits. A task of the kinds bugfix, vulnfix, complete, refactor or optimize needs ``tests`` or
+    ``calls``, or both. One of the kind qa asks what ``entry`` gives for its single call, or ``ask`` works the answer out from
+    the files and the values; the file of the answer is supplied. Those of the kinds testgen and docgen need neither.
 
     ``where``: a constraint on drawn values. ``derive``: further values, computed from them.
     """
@@ -189,11 +189,12 @@ class Template:
             for path, text in self.files.items()
             if self.repair
         }
+        calls = [line for one in self.calls for line in self._fill(one, values).splitlines()]
         changed = {path: text for path, text in repaired.items() if text != files[path]}
         return replace(
             self, instruction=self._fill(self.instruction, values).strip(), thoughts=self._fill(self.thoughts, values).strip(),
             files=files, solution={**changed, **filled(self.solution)}, tests=filled(self.tests), goal=filled(self.goal),
-            entry=self._fill(self.entry, values), calls=[self._fill(one, values) for one in self.calls],
+            entry=self._fill(self.entry, values), calls=calls,
             values=values,
         )  # fmt: skip
 
