@@ -47,7 +47,11 @@ def _edits(path: str, before: str | None, after: str) -> Iterator[Action]:
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     blocks = difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
     for tag, start, end, low, high in reversed(blocks):
-        if tag == "insert":
+        if tag == "insert" and new[low:high] == ["\n"]:  # an insertion of nothing but an end of line cannot be said
+            at = min(start, len(old) - 1)
+            text = "\n" + old[at] if at == start else old[at] + "\n"
+            yield Action(name="edit", path=path, line=at + 1, old=old[at], new=text)
+        elif tag == "insert":
             yield Action(name="edit", path=path, line=start + 1, new="".join(new[low:high]).removesuffix("\n"))
         elif tag != "equal":
             yield Action(name="edit", path=path, line=start + 1, old="".join(old[start:end]), new="".join(new[low:high]))

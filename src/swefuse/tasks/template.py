@@ -202,7 +202,9 @@ class Template:
         if "\n" in text:
             text = textwrap.dedent(text).removeprefix("\n").rstrip() + "\n"
         for _ in range(_DEEP):
-            text = re.sub(r"\0\n?", "", _ALONE.sub(lambda found: _block(found, values), text))
+            for _ in range(_DEEP):  # blocks first, however deep: within a line they would lose their place
+                text = _ALONE.sub(lambda found: _block(found, values), text)
+            text = re.sub(r"\0\n?", "", text)
             if not any(found[1] != "$" for found in _GAP.finditer(text)):
                 return _GAP.sub("$", text)
             text = _GAP.sub(lambda found: self._one(found, values), text)
@@ -232,7 +234,7 @@ def _block(found: re.Match[str], values: Values) -> str:
 
 def problem(template: Template) -> str:
     """What is wrong with a template whose gaps are filled, as far as looking can tell; empty when nothing is."""
-    for path, text in {**template.files, **template.solution, **template.tests}.items():
+    for path, text in (*template.files.items(), *template.solution.items(), *template.tests.items()):
         if path.endswith(".py"):
             try:
                 ast.parse(text)
