@@ -15,7 +15,7 @@ from history import MIT, History
 from swefuse.errors import DataError, UserError
 from swefuse.records import Outcome, Task
 from swefuse.scale import InlineExecutor
-from swefuse.tasks.mutate import Order, Settings, plan, run, survey_all, try_bugs
+from swefuse.tasks.mutate import Order, Wanted, plan, run, survey_all, try_bugs
 from swefuse.tasks.sites import Flaw, flaws, injected, sites
 from swefuse.tasks.store import load_tasks
 from swefuse.tasks.survey import Refusal
@@ -108,7 +108,7 @@ FILES: dict[str, str | bytes | None] = {
     "tests/test_needs.py": "import no_such_module\n", "tests/test_fails.py": "def test_no():\n    assert False\n",
 }  # fmt: skip
 CALC_PATH, TILL_PATH = "src/shop/calc.py", "src/shop/till.py"
-SETTINGS = Settings(tasks=8)
+SETTINGS = Wanted(tasks=8)
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def mutated(shop: History, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def make(shop: History, out: Path, settings: Settings, executor: InlineExecutor | None = None) -> dict[str, Any]:
+def make(shop: History, out: Path, settings: Wanted, executor: InlineExecutor | None = None) -> dict[str, Any]:
     executor = executor or InlineExecutor()
     out.mkdir(exist_ok=True)
     return run(survey_all([shop.folder], out, settings, executor), out, settings, executor)
@@ -197,7 +197,7 @@ def test_files_that_give_nothing_are_counted(shop: History, mutated: Path, tmp_p
     assert summary["tasks"] == 8 and summary["tried"] == len(rows(mutated)), "nothing was tried again"
     assert summary["refused"][Refusal.MISSING_MODULE] == summary["refused"][Refusal.NONE_PASSES] == 1
     assert ((mutated / "tasks.jsonl").read_bytes(), (mutated / "attempts.jsonl").read_bytes()) == before
-    barred = make(shop, tmp_path, Settings(licences=("BSD",)))
+    barred = make(shop, tmp_path, Wanted(licences=("BSD",)))
     assert barred == {"tasks": 0, "tried": 0, "refused": {Refusal.LICENCE: 1}}
 
 
@@ -215,15 +215,15 @@ def test_same_seed_same_tasks_however_they_are_made(shop: History, mutated: Path
     make(shop, tmp_path / "ahead", SETTINGS, Ahead())
     assert [task.id for task in load_tasks(tmp_path / "ahead" / "tasks.jsonl")] == wanted
     assert [row["key"] for row in rows(tmp_path / "ahead")] == [row["key"] for row in rows(mutated)]
-    make(shop, tmp_path / "parts", Settings(tasks=3), Ahead())
+    make(shop, tmp_path / "parts", Wanted(tasks=3), Ahead())
     make(shop, tmp_path / "parts", SETTINGS)
     assert [task.id for task in load_tasks(tmp_path / "parts" / "tasks.jsonl")] == wanted
-    make(shop, tmp_path / "other", Settings(tasks=8, seed=1))
+    make(shop, tmp_path / "other", Wanted(tasks=8, seed=1))
     assert [task.id for task in load_tasks(tmp_path / "other" / "tasks.jsonl")] != wanted
 
 
 def test_several_bugs_are_each_noticed_and_lie_in_different_functions(shop: History, mutated: Path, tmp_path: Path) -> None:
-    make(shop, tmp_path, Settings(tasks=3, bugs=2))
+    make(shop, tmp_path, Wanted(tasks=3, bugs=2))
     tasks = load_tasks(tmp_path / "tasks.jsonl")
     assert len(tasks) == 3
     (known,) = {one.commit: one for one in survey_all([shop.folder], tmp_path, SETTINGS, InlineExecutor())}.values()
@@ -275,8 +275,8 @@ def test_a_bug_with_which_all_fail_and_one_of_two_that_is_not_noticed(shop: Hist
 def test_a_bare_repository_at_another_revision(shop: History, tmp_path: Path) -> None:
     shop.git("clone", "--quiet", "--bare", str(shop.folder), str(tmp_path / "bare"))
     with pytest.raises(UserError, match="has no revision v9"):
-        survey_all([tmp_path / "bare"], tmp_path, Settings(revision="v9"), InlineExecutor())
-    (project,) = survey_all([tmp_path / "bare"], tmp_path, Settings(revision="main"), InlineExecutor())
+        survey_all([tmp_path / "bare"], tmp_path, Wanted(revision="v9"), InlineExecutor())
+    (project,) = survey_all([tmp_path / "bare"], tmp_path, Wanted(revision="main"), InlineExecutor())
     assert project.commit == shop.sha["begin"] and next(plan(project, SETTINGS)).files
     (tmp_path / "surveys.jsonl").write_text("{")
     with pytest.raises(DataError, match=r"surveys\.jsonl is damaged"):
@@ -300,7 +300,7 @@ def test_every_flaw_of_a_method_parses_is_another_text_and_can_be_mended() -> No
 def test_bugs_that_give_themselves_away_come_last(shop: History, mutated: Path) -> None:
     (project,) = survey_all([shop.folder], mutated, SETTINGS, InlineExecutor())
     for seed in range(3):
-        orders = list(plan(project, Settings(per_function=9, seed=seed)))
+        orders = list(plan(project, Wanted(per_function=9, seed=seed)))
         put = [order.flaws[0] for order in orders if order.function.endswith("Till.put")]
         odd = [len(re.findall(r"\bself\b", flaw.old)) != len(re.findall(r"\bself\b", flaw.new)) for flaw in put]
         assert True in odd and False in odd and odd == sorted(odd)

@@ -41,17 +41,17 @@ def mutate(
     from swefuse.sandbox import environments
     from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
-    from swefuse.tasks.mutate import Settings, run, survey_all
+    from swefuse.tasks.mutate import Wanted, run, survey_all
     from swefuse.tasks.workers import init_worker
 
     environments.folder(environment)
     out.mkdir(parents=True, exist_ok=True)
-    settings = Settings(tasks, bugs, per_function, seed, environment, tuple(licences or ()), revision)
+    wanted = Wanted(tasks, bugs, per_function, seed, environment, tuple(licences or ()), revision)
     with ProcessExecutor(workers, init_worker, (resolve(AUTO),)) as executor:
         with stage_progress("survey", quiet=as_json, rate="test files") as progress:
-            projects = survey_all(repositories, out, settings, executor, progress)
+            projects = survey_all(repositories, out, wanted, executor, progress)
         with stage_progress("mutate", quiet=as_json, rate="tasks") as progress:
-            summary = run(projects, out, settings, executor, progress)
+            summary = run(projects, out, wanted, executor, progress)
     if as_json:
         print_json(summary)
         return

@@ -41,7 +41,7 @@ _KEY = "attempt"  # the parameter of a task that names its attempt
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Wanted:
     """What is wanted of each repository: ``tasks`` with ``bugs`` bugs each, at most ``per_function`` of a function.
 
     ``revision``: where the repository stands; ``environment``: in which its tests run; ``licences``: those allowed, empty for all.
@@ -103,7 +103,7 @@ class Attempt:
 def survey_all(
     repositories: Sequence[Path],
     out: Path,
-    settings: Settings,
+    settings: Wanted,
     executor: Executor,
     progress: Progress = lambda done, total: None,
 ) -> list[Project]:
@@ -139,7 +139,7 @@ def survey_all(
 
 
 def run(
-    projects: Sequence[Project], out: Path, settings: Settings, executor: Executor, progress: Progress = lambda done, total: None
+    projects: Sequence[Project], out: Path, settings: Wanted, executor: Executor, progress: Progress = lambda done, total: None
 ) -> dict[str, Any]:
     """Try bugs and write ``tasks.jsonl`` and ``attempts.jsonl``; the summary. A bug that was tried into the folder is not again."""
     log, file = out / "attempts.jsonl", out / "tasks.jsonl"
@@ -175,7 +175,7 @@ class _Tries:
     """The attempts on one project in their order; adds to ``rows`` and ``made``, which hold what is known from before."""
 
     project: Project
-    settings: Settings
+    settings: Wanted
     rows: dict[str, dict[str, Any]]
     made: dict[str, Task]
     settled: list[str] = field(default_factory=list)
@@ -233,7 +233,7 @@ def _row(order: Order, attempt: Attempt, task: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def plan(project: Project, settings: Settings, full: Callable[[str], bool] = lambda function: False) -> Iterator[Order]:
+def plan(project: Project, settings: Wanted, full: Callable[[str], bool] = lambda function: False) -> Iterator[Order]:
     """What is tried, in turns over all functions that tests reach; a function that is ``full`` is passed over."""
     files = state(project.repository, project.commit)
     reached = _reached(project, files)
@@ -359,7 +359,7 @@ def _once(order: Order, one: Surveyed, files: Mapping[str, str]) -> Attempt:
     return Attempt(one.tests, failing, passing, shown=details(output, failing), cpu_s=output.cpu_s)
 
 
-def _task(project: Project, settings: Settings, order: Order, attempt: Attempt) -> Task:
+def _task(project: Project, settings: Wanted, order: Order, attempt: Attempt) -> Task:
     reference = state(project.repository, project.commit)
     broken, first = injected(reference, order.flaws), order.flaws[0]
     at = [next(site for site in sites(one.path, reference[one.path]) if site.name == one.function) for one in order.flaws]
