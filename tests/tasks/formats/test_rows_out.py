@@ -22,7 +22,7 @@ from swefuse.tasks.workers import init_worker
 
 FILES = {"m.py": "def f():\n    return 1\n", "test_m.py": "from m import f\n\n\ndef test_f():\n    assert f() == 2\n"}
 SUITE = Suite(form="pytest", files=("test_m.py",), fail_to_pass=("test_m.py::test_f",))
-PROJECT = '[project]\nname = "shop"\nversion = "2"\n'
+PROJECT = '[project]\nname = "shop"\n[tool.hatch.build.hooks.vcs]\nversion-file = "src/shop/_version.py"\n'
 CALC = "def double(x):\n    return x + x\n\n\ndef half(x):\n    return x * 0.5\n\n\ndef third(x):\n    return x / 3\n"
 CALC_TEST = """from shop import calc
 
@@ -67,7 +67,9 @@ def test_mined_tasks_become_rows_that_are_the_same_work(made: History, mined: li
     (row,) = map(json.loads, found.lines)
     assert row["repo"] == "acme/shop" and row["base_commit"] == made.sha["repair win"] == row["environment_setup_commit"]
     assert json.loads(row["FAIL_TO_PASS"]) == list(mined[0].suites[0].fail_to_pass)
-    assert "dist-info" not in row["patch"] + row["test_patch"], "what an installation would have added is in no commit"
+    assert {"src/shop/_version.py", "shop-9999.0.dist-info/METADATA"} <= mined[0].files.keys()
+    patches = row["patch"] + row["test_patch"]
+    assert "dist-info" not in patches and "b/src/shop/_version.py" not in patches, "what an installation adds is in no commit"
     again = read_rows(LAYOUTS["swebench"], written(tmp_path / "rows.jsonl", row))
     init_worker()
     run([Order(one, Choices(made.folder.parent)) for one in again], tmp_path, InlineExecutor())

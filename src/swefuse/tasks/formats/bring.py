@@ -17,12 +17,13 @@ from swefuse.tasks.formats.rows import Row
 from swefuse.tasks.prove import evidence, failing
 from swefuse.tasks.store import load_tasks, save_lines, save_tasks
 from swefuse.tasks.workers import sandbox
-from swefuse.verify import Candidate, verify_one
-from swefuse.verify.judge import ABSENT, MISSING
-from swefuse.verify.screen import changed_paths
-from swefuse.verify.tests import Limits, run_suite
+from swefuse.verify.judge import ABSENT, MISSING, Judgement
+from swefuse.verify.screen import changed_paths, screen
+from swefuse.verify.tests import How, Limits, run_suite
+from swefuse.verify.verifier import agreed
 
 CPU_S = 60.0
+SLOWER = 10.0  # what the initial state may take, as a multiple of what the reference does
 Progress = Callable[[int, int], None]
 # another pytest, or other libraries, may make the difference
 _ELSEWHERE = (Refusal.NOTHING_COLLECTED, Refusal.MISSING_MODULE, Refusal.NO_SUCH_TEST, Refusal.REFERENCE_FAILS)
@@ -147,21 +148,44 @@ def _proven(found: States, repeats: int, environment: str) -> Task | Refused:
         good = _verdict(made, found.reference, repeats)
     if refused := _fails(good):
         return refused
-    null = _verdict(made, found.initial, repeats)
+    null = _before(made, repeats, good)
     if refused := _differs(null, wanted, held):
         return refused
     shown = evidence(null, repeats).model_copy(update={"environment": environment})
     return task(found, wanted, held, shown)
 
 
-def _verdict(made: Task, files: dict[str, str], repeats: int) -> Verdict:
-    return verify_one(Candidate(made, files, "pytest", repeats, fresh=True))
+def _verdict(made: Task, files: Mapping[str, str], repeats: int, cpu_s: float = CPU_S) -> Verdict:
+    """What so many runs of a state show, each in another order of the tests; ``cpu_s`` bounds each of them.
+
+    The verifier would also ask whether a candidate can be trusted that passes, at the price of several more runs.
+    """
+    suite, changed = made.suite("pytest"), changed_paths(made, files)
+    assert suite is not None
+    if reasons := screen(made, files, changed):
+        return Verdict(outcome=Outcome.TAMPERED, form="pytest", reason="; ".join(reasons)[:300])
+    runs: list[Judgement] = []
+    spent = 0.0
+    while len(runs) < repeats and not (runs and runs[-1].outcome is Outcome.TIMEOUT):
+        judgement, output = run_suite(sandbox(), made, suite, files, changed, Limits(pytest_cpu_s=cpu_s), How(shuffle=len(runs)))
+        runs.append(judgement)
+        spent = max(spent, output.cpu_s)
+    outcome, reason, matrix = agreed(runs)
+    return Verdict(
+        outcome=outcome, form="pytest", tests=runs[0].tests, reason=reason, cpu_s=spent, repeats=len(runs), matrix=matrix,
+        sandbox=sandbox().identity,
+    )  # fmt: skip
+
+
+def _before(made: Task, repeats: int, good: Verdict) -> Verdict:
+    """What runs of the initial state show, which may take some times as long as those of the reference."""
+    return _verdict(made, made.files, repeats, min(CPU_S, max(5.0, SLOWER * good.cpu_s)))
 
 
 def _fails(good: Verdict) -> Refused | None:
     """Why the reference proves nothing."""
-    if good.outcome is Outcome.INFRA:
-        return Refused(Refusal.SANDBOX, good.reason[:300])
+    if good.outcome is Outcome.TAMPERED:
+        return Refused(Refusal.SCREENED, good.reason[:300])
     if good.outcome is Outcome.FLAKY or good.matrix:
         return Refused(Refusal.FLAKY, good.reason[:300])
     if good.outcome is Outcome.TIMEOUT:
@@ -176,8 +200,6 @@ def _fails(good: Verdict) -> Refused | None:
 
 def _differs(null: Verdict, wanted: Sequence[str], held: Sequence[str]) -> Refused | None:
     """Why the initial state is not as the row says."""
-    if null.outcome is Outcome.INFRA:
-        return Refused(Refusal.SANDBOX, null.reason[:300])
     if null.outcome is Outcome.TIMEOUT or MISSING in null.tests.values():  # in each order of the tests others are not reached
         return Refused(Refusal.NO_END, null.reason[:300])
     if null.outcome is Outcome.FLAKY or null.matrix:
@@ -197,8 +219,8 @@ def _disproved(made: Task, choices: Choices) -> Refused | None:
         return Refused(Refusal.NO_TESTS, made.id)
     if choices.licences and made.provenance.licence not in choices.licences:
         return Refused(Refusal.LICENCE, made.provenance.licence or "none found")
-    refused = _fails(_verdict(made, made.reference or {}, choices.repeats))
-    return refused or _differs(_verdict(made, made.files, choices.repeats), suite.fail_to_pass, suite.pass_to_pass)
+    good = _verdict(made, made.reference or {}, choices.repeats)
+    return _fails(good) or _differs(_before(made, choices.repeats, good), suite.fail_to_pass, suite.pass_to_pass)
 
 
 def _sorted(made: Task) -> tuple[tuple[str, ...], tuple[str, ...]] | Refused:

@@ -35,6 +35,7 @@ class Refusal(StrEnum):
     STEPS = "it has several steps"
     MISSING_MODULE = "the tests need a module that is not installed"
     NOTHING_COLLECTED = "the tests cannot be collected"
+    SCREENED = "its repair does what the verifier allows nobody"
     NO_SUCH_TEST = "a test that it lists is not there, or its cut name fits several"
     REFERENCE_FAILS = "a test that it lists fails with the repair"
     TESTS_AGREE = "a test that must turn passes without the repair"

@@ -80,7 +80,7 @@ def _made(task: Task, repos: Path | None, names: Mapping[str, str]) -> Fields | 
         base = clones.state(repository, (commit,))[1] if repository else {}
         if not base:
             return NO_CLONE
-        added = {path: text for path, text in supplied(reference).items() if path not in base}
+        added = _supplied(base, initial, reference)
         initial, reference = ({path: text for path, text in one.items() if path not in added} for one in (initial, reference))
     try:
         test_patch, patch = _patches(base, initial, reference, protected_paths(task))
@@ -96,6 +96,13 @@ def _made(task: Task, repos: Path | None, names: Mapping[str, str]) -> Fields | 
         "created_at": origin.parameters.get("date", ""), "version": "", "FAIL_TO_PASS": json.dumps(suite.fail_to_pass),
         "PASS_TO_PASS": json.dumps(suite.pass_to_pass), "environment_setup_commit": commit,
     }  # fmt: skip
+
+
+def _supplied(base: Files, initial: Files, reference: Files) -> dict[str, str]:
+    """Files of a task that were put beside its commit, as an installation would have done."""
+    beside = {path for path, text in initial.items() if path not in base and reference.get(path) == text and not is_test(path)}
+    added = supplied({path: text for path, text in reference.items() if path not in beside})
+    return {path: text for path, text in added.items() if path in beside and initial[path] == text}
 
 
 def _patches(base: Files, initial: Files, reference: Files, tests: Sequence[str]) -> tuple[str, str]:
