@@ -98,6 +98,11 @@ def test_one_object_over_many_lines_and_gzip(tmp_path: Path) -> None:
     assert found.raw == BENCH and "\n" not in found.text
     (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress(dumps(BENCH).encode()))
     assert read_rows(LAYOUTS["swebench"], tmp_path / "rows.jsonl.gz")[0].raw == BENCH
+    whole = (tmp_path / "rows.jsonl.gz").read_bytes()
+    for damaged in (whole[:40], whole[:30] + b"xxxx" + whole[34:], b"plain"):
+        (tmp_path / "rows.jsonl.gz").write_bytes(damaged)
+        with pytest.raises(UserError, match="cannot be read"):
+            read_rows(LAYOUTS["swebench"], tmp_path / "rows.jsonl.gz")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from swefuse.scale import InlineExecutor
 from swefuse.tasks.formats import harbor_export
 from swefuse.tasks.formats.bring import Choices, Order, run
 from swefuse.tasks.formats.convert import Refusal, Refused
-from swefuse.tasks.formats.harbor import own_task, read_folder, read_folders, tried, unknown_keys
+from swefuse.tasks.formats.harbor import own_task, read_folder, read_folders, tree, tried, unknown_keys
 from swefuse.tasks.store import load_tasks
 from swefuse.tasks.workers import init_worker
 
@@ -204,6 +204,22 @@ def test_old_keys_are_read_and_unknown_ones_named(tmp_path: Path) -> None:
 def test_damaged_folders_are_named(toml: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=said):
         read_folder(strange(tmp_path / "a", toml))
+
+
+@pytest.mark.parametrize("part", ["task.toml", "environment/repo", "tests"])
+def test_links_do_not_lead_out_of_a_folder(part: str, tmp_path: Path) -> None:
+    folder = strange(tmp_path / "a", **{"environment/repo/a.py": "", "environment/repo/b/c.py": "", "tests/test_a.py": ""})
+    (folder / part).rename(tmp_path / "outside")
+    (folder / part).symlink_to(tmp_path / "outside")
+    with pytest.raises(DataError, match=f"{part} is a link"):
+        read_folder(folder)
+
+
+def test_links_in_a_tree_are_left_out(tmp_path: Path) -> None:
+    folder = strange(tmp_path / "a", **{"environment/repo/a.py": "", "environment/repo/.git/config": ""}) / "environment/repo"
+    (folder / "b").symlink_to(tmp_path)
+    (folder / "c.py").symlink_to(folder / "a.py")
+    assert tree(folder) == {"a.py": ""}
 
 
 def test_no_folder_and_no_words(tmp_path: Path) -> None:

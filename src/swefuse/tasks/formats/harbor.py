@@ -25,6 +25,7 @@ from swefuse.workspace import blob_ref, check_path
 
 OWN = "swe_fuse.json"  # beside task.toml: what the folder does not say
 PATCH = "solution/solution.patch"
+_PARTS = ("task.toml", "instruction.md", "environment", "environment/repo", "tests", "solution", PATCH, OWN)
 _ANY: frozenset[str] = frozenset()  # what stands below is free
 _PLACE = frozenset({"network_mode", "allowed_hosts"})
 _MACHINE = _PLACE | {
@@ -75,6 +76,8 @@ def read_folders(path: Path) -> list[Folder]:
 def read_folder(path: Path) -> Folder:
     """The task folder at a path. Raises DataError naming the file and the key."""
     file = path / "task.toml"
+    if links := [name for name in _PARTS if (path / name).is_symlink()]:
+        raise DataError(f"{path / links[0]} is a link, which could lead out of the folder")
     try:
         raw = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -157,7 +160,11 @@ def foreign(folder: Folder) -> tuple[Row, States | Refused]:
     if folder.raw.get("steps"):
         return row, Refused(Refusal.STEPS, str(folder.path))
     repo, tests = folder.path / "environment" / "repo", folder.path / "tests"
-    patches = [path for path in sorted((folder.path / "solution").glob("*")) if path.suffix in (".patch", ".diff")]
+    patches = [
+        path
+        for path in sorted((folder.path / "solution").glob("*"))
+        if path.suffix in (".patch", ".diff") and not path.is_symlink()
+    ]
     laid = {f"tests/{path}": text for path, text in tree(tests).items() if path.endswith(".py")}
     run = tuple(path for path in laid if is_test_file(path))
     lacks = [

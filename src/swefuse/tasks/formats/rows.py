@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -129,7 +130,7 @@ def _objects(path: Path) -> Iterator[tuple[int, str, Any]]:
     try:
         data = path.read_bytes()
         content = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
     lines = content.split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
