@@ -1,7 +1,8 @@
-"""How well histories are mined. Run from the repository's root; figures go to stdout, progress to stderr.
+"""How well tasks are made. Run from the repository's root; figures go to stdout, progress to stderr.
 
-``--repos DIR`` is a folder of clones (bare or not), ``--known FILE`` JSON lines of repairs known to be tasks: ``repo`` (its
-last part names the clone), ``fix`` (the commit), ``f2p`` and ``p2p`` (tests that fail before and pass after, that pass in both).
+Rows that need what is not given are left out. ``--repos DIR`` is a folder of clones (bare or not), ``--known FILE`` JSON lines of repairs known to be tasks: ``repo`` (its
+last part names the clone), ``fix`` (the commit), ``f2p`` and ``p2p`` (tests that fail before and pass after, that pass in both). ``--inputs DIR`` holds mbpp_sanitized.json, humanevalfix.jsonl and cruxeval.jsonl.
+Pairs of releases are downloaded with pip.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import sources
 
 from swefuse.sandbox import environments
 from swefuse.scale import InlineExecutor, ProcessExecutor
@@ -128,32 +131,53 @@ def _cpu() -> float:
     return seconds
 
 
-NAMES = ("mine_recall", "mine_yield", "scan_s_per_5k", "prove_cpu_x")
+NAMES = (
+    "mine_recall", "mine_yield", "scan_s_per_5k", "scan_vs_pydriller_x", "prove_cpu_x", "release_pairs_ok", "datasets_ok",
+    "template_tasks",
+)  # fmt: skip
 
 
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one flat JSON object as the last line")
-    parser.add_argument("--only", choices=NAMES, help="run what gives this figure")
-    parser.add_argument("--repos", type=Path, required=True, metavar="DIR", help="a folder of clones")
+    parser.add_argument("--only", choices=NAMES, help="run what gives this figure, and those that come with it")
+    parser.add_argument("--repos", type=Path, metavar="DIR", help="a folder of clones")
     parser.add_argument("--known", type=Path, metavar="FILE", help="known repairs, for mine_recall")
+    parser.add_argument("--inputs", type=Path, metavar="DIR", help="datasets, for datasets_ok")
+    parser.add_argument("--tasks", type=int, default=10_000, help="how many, for template_tasks")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keeps what was made for template_tasks, so that a call goes on")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    places = clones(options.repos)
     wanted = [options.only] if options.only else list(NAMES)
     found: dict[str, float] = {}
-    if "scan_s_per_5k" in wanted:
-        found |= scan(places)
-    if "prove_cpu_x" in wanted:
-        found |= prove(places)
-    if "mine_recall" in wanted and options.known:
-        known = [json.loads(line) for line in options.known.read_text(encoding="utf-8").splitlines()]
-        found |= recall(places, known, options.workers)
-    if "mine_yield" in wanted:
-        found |= made_of(places, options.workers)
+    for name, row in rows(options, clones(options.repos) if options.repos else {}).items():
+        if name in wanted:
+            found |= row()
     found = {name: round(value, 2) for name, value in found.items()}
     print(json.dumps(found) if options.json else "\n".join(f"{name:20} {value:12.2f}" for name, value in found.items()))
+
+
+def rows(options: argparse.Namespace, places: dict[str, Path]) -> dict[str, Callable[[], dict[str, float]]]:
+    """What gives which figure, of those that can be had with what is given."""
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+    made: dict[str, Callable[[], dict[str, float]]] = {
+        "release_pairs_ok": sources.release_pairs,
+        "datasets_ok": lambda: sources.datasets(options.inputs, options.workers),
+        "template_tasks": lambda: sources.templates(options.tasks, options.workers, options.out),
+    }
+    if places:
+        made |= {
+            "scan_s_per_5k": lambda: scan(places),
+            "scan_vs_pydriller_x": lambda: sources.pydriller(places),
+            "prove_cpu_x": lambda: prove(places),
+            "mine_yield": lambda: made_of(places, options.workers),
+        }
+    if places and options.known:
+        lines = options.known.read_text(encoding="utf-8").splitlines()
+        made["mine_recall"] = lambda: recall(places, [json.loads(line) for line in lines], options.workers)
+    return made
 
 
 if __name__ == "__main__":

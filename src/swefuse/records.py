@@ -114,7 +114,7 @@ class Evidence(Record):
     tests in the ``pytest`` form need a new interpreter for each run; empty where a warm worker gives the same results.
     ``environment``: name of the environment in which they run; empty for the program's own.
     ``strength``: share of small bugs in the reference that its tests notice, in [0, 1], of ``mutants`` that were tried; None where
-    nobody has measured.
+    nobody has measured. ``cpu_s``: CPU seconds of one run of its tests on the reference; None where nobody has measured.
     """
 
     repeats: int
@@ -126,6 +126,7 @@ class Evidence(Record):
     environment: str = ""
     strength: float | None = None
     mutants: int = 0
+    cpu_s: float | None = None
     sandbox: str = ""
     python: str = ""
 

@@ -24,6 +24,7 @@ from swefuse.cli import (
     formats,
     library,
     mutate,
+    proof,
     quality,
     quickstart,
     tasks,
@@ -50,6 +51,7 @@ quality.add_to(tasks.app)
 mutate.add_to(tasks.app)
 formats.add_to(tasks.app)
 templates.add_to(tasks.app)
+proof.add_to(tasks.app)
 app.add_typer(tasks.app)
 app.add_typer(collect.app)
 app.add_typer(library.app)

@@ -174,6 +174,7 @@ def _proven(task: Task, repeats: int) -> Task:
         raise UnfitError("the initial state passes")
     evidence = Evidence(
         repeats=repeats, reference_passes=True, null_fails=True, sandbox=start.sandbox, python=platform.python_version(),
+        cpu_s=round(right[0].cpu_s, 4),
         failing_ids=tuple(sorted(id_ for id_, one in start.tests.items() if one.outcome != "passed")),
     )  # fmt: skip
     return task.model_copy(update={"evidence": evidence})
