@@ -13,6 +13,7 @@ from pathlib import Path
 
 from swefuse.code.duplicates import SIMILAR, NearIndex, similarity
 from swefuse.records import Kind, Task
+from swefuse.sandbox import environments
 from swefuse.scale import InlineExecutor, ProcessExecutor
 from swefuse.tasks import catalogue
 from swefuse.tasks.datasets import load, prove_tests
@@ -20,8 +21,10 @@ from swefuse.tasks.git import Repository
 from swefuse.tasks.mine import Order, try_commit
 from swefuse.tasks.workers import init_worker
 
-# package, release with the fault, release with the repair, fail-to-pass and pass-to-pass tests counted elsewhere
-PAIRS = (("cachetools", "5.5.0", "5.5.2", 1, 215), ("marshmallow", "3.21.0", "3.21.3", 3, 1225))
+# package, release with the fault, release with the repair, fail-to-pass and pass-to-pass tests. Two plain runs of pytest over
+# marshmallow differ in three ids, but two of them hold the time of day, and the test of the version passes once it has metadata
+PAIRS = (("cachetools", "5.5.0", "5.5.2", 1, 215), ("marshmallow", "3.21.0", "3.21.3", 1, 1226))
+NEEDED = {"marshmallow": ["pytz==2024.1", "simplejson==3.19.2"]}  # by their tests
 DATASETS = {"humaneval": 164, "mbpp": 427, "humanevalfix": 164, "cruxeval": 800}
 FILES = {"mbpp": "mbpp_sanitized.json", "humanevalfix": "humanevalfix.jsonl", "cruxeval": "cruxeval.jsonl"}
 
@@ -32,9 +35,9 @@ def release_pairs() -> dict[str, float]:
     for name, old, new, failing, passing in PAIRS:
         with tempfile.TemporaryDirectory() as folder:
             repository = _history(Path(folder), name, (old, new))
-            (attempt,) = InlineExecutor(init_worker).map(
-                try_commit, [Order(repository, next(iter(Repository(repository).commits())))]
-            )
+            needed = (environments.make(NEEDED[name]),) if name in NEEDED else ()
+            order = Order(repository, next(iter(Repository(repository).commits())), environments=needed, all_tests=True)
+            (attempt,) = InlineExecutor(init_worker).map(try_commit, [order])
         counts = [(len(suite.fail_to_pass), len(suite.pass_to_pass)) for suite in attempt.task.suites] if attempt.task else []
         print(f"{name} {old} -> {new}: {counts} {attempt.refusal or ''} {attempt.detail[-200:]}", file=sys.stderr)
         good += counts == [(failing, passing)]
@@ -128,7 +131,7 @@ def pydriller(places: dict[str, Path]) -> dict[str, float]:
     if find_spec("pydriller") is None:
         print("PyDriller is not installed (pip install pydriller): scan_vs_pydriller_x is left out", file=sys.stderr)
         return {}
-    from pydriller import Repository as Theirs
+    from pydriller import Repository as Theirs  # type: ignore[import-not-found,unused-ignore]
 
     from swefuse.tasks.commits import candidates
 

@@ -1,7 +1,8 @@
 """How well tasks are made. Run from the repository's root; figures go to stdout, progress to stderr.
 
-Rows that need what is not given are left out. ``--repos DIR`` is a folder of clones (bare or not), ``--known FILE`` JSON lines of repairs known to be tasks: ``repo`` (its
-last part names the clone), ``fix`` (the commit), ``f2p`` and ``p2p`` (tests that fail before and pass after, that pass in both). ``--inputs DIR`` holds mbpp_sanitized.json, humanevalfix.jsonl and cruxeval.jsonl.
+Rows that need what is not given are left out. ``--repos DIR`` is a folder of clones (bare or not), ``--known FILE`` JSON lines of
+repairs known to be tasks: ``repo`` (its last part names the clone), ``fix`` (the commit), ``f2p`` and ``p2p`` (tests that fail
+before and pass after, that pass in both). ``--inputs DIR`` holds mbpp_sanitized.json, humanevalfix.jsonl and cruxeval.jsonl.
 Pairs of releases are downloaded with pip.
 """
 

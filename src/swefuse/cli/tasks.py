@@ -47,6 +47,7 @@ def mine(
         list[str] | None,
         typer.Option("--environment", metavar="NAME", help="Tried where tests cannot be run; may be given again."),
     ] = None,
+    all_tests: Annotated[bool, typer.Option("--all-tests", help="Run all test files, not only those changed.")] = False,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run tests.")] = os.cpu_count() or 1,
     as_json: JsonOption = False,
 ) -> None:
@@ -63,7 +64,7 @@ def mine(
     out.mkdir(parents=True, exist_ok=True)
     for name in environment or ():
         environments.folder(name)
-    settings = Selection(since, most, tuple(licences or ()), tuple(environment or ()))
+    settings = Selection(since, most, tuple(licences or ()), tuple(environment or ()), all_tests)
     pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),))
     with pool as executor, stage_progress("mine", quiet=as_json, rate="commits") as progress:
         summary = run(repositories, out, settings, executor, progress)

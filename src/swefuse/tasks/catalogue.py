@@ -86,6 +86,8 @@ def templates(chosen: Sequence[str] = (), folders: Iterable[Path] = (), kinds: S
         if name not in found:
             raise UserError(f"there is no template {name!r}{nearest(name, found)}")
     wanted = {name: where for name, where in found.items() if not chosen or name in chosen}
+    for name, where in wanted.items():
+        load(name, where)
     if kinds:
         wanted = {name: where for name, where in wanted.items() if load(name, where).kind in kinds}
     if not wanted:

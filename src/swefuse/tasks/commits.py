@@ -55,11 +55,14 @@ def candidates(commits: Iterable[Commit]) -> Iterator[Commit]:
             yield commit
 
 
-def sides(commit: Commit, after: Files) -> Sides:
-    """Take a commit apart. Where only helpers of tests changed, the test files beside and below them are run."""
+def sides(commit: Commit, after: Files, all_tests: bool = False) -> Sides:
+    """Take a commit apart. Where only helpers of tests changed, the test files beside and below them are run.
+
+    ``all_tests``: all test files of the project are run, so that what breaks elsewhere is seen.
+    """
     tests = tuple(path for path, _ in commit.changes if is_test(path))
     sources = tuple(path for path, _ in commit.changes if not is_test(path))
-    run = tuple(path for path in tests if path in after and is_test_file(path))
+    run = tuple(path for path in (sorted(after) if all_tests else tests) if path in after and is_test_file(path))
     if not run:
         folders = {str(PurePosixPath(path).parent) for path in tests}
         near = (path for path in after if is_test_file(path) and folders & {str(parent) for parent in PurePosixPath(path).parents})

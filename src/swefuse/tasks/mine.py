@@ -19,7 +19,7 @@ from swefuse.records import Evidence, Kind, Provenance, Suite, Task
 from swefuse.sandbox import environments
 from swefuse.sandbox.base import Job, Output
 from swefuse.scale import Executor
-from swefuse.tasks.commits import candidates, is_test_file, sides, states
+from swefuse.tasks.commits import candidates, is_test, is_test_file, sides, states
 from swefuse.tasks.environment import licence, supplied
 from swefuse.tasks.git import Commit, opened
 from swefuse.tasks.store import load_tasks, save_lines, save_tasks
@@ -61,6 +61,7 @@ class Order:
     """One commit to try. ``repeats`` runs of the repaired state must agree; ``licences``: those allowed, empty for all.
 
     ``environments``: names of those that are tried one after the other where tests cannot be collected in the program's own.
+    ``all_tests``: run every test file, not only those that the commit changed.
     """
 
     repository: Path
@@ -68,6 +69,7 @@ class Order:
     repeats: int = 2
     licences: tuple[str, ...] = ()
     environments: tuple[str, ...] = ()
+    all_tests: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +88,14 @@ class Attempt:
 class Selection:
     """Which commits are tried: those after ``since`` (a date), at most ``most`` of each repository, under one of ``licences``.
 
-    ``environments``: see ``Order``.
+    ``environments``, ``all_tests``: see ``Order``.
     """
 
     since: str = ""
     most: int | None = None
     licences: tuple[str, ...] = ()
     environments: tuple[str, ...] = ()
+    all_tests: bool = False
 
 
 def run(
@@ -113,7 +116,9 @@ def run(
         if repository.shallow:
             raise UserError(f"{path} is a shallow clone, in which the states before the repairs are missing: git fetch --unshallow")
         chosen = list(candidates(repository.commits(settings.since)))[: settings.most]
-        orders += [Order(path.resolve(), commit, 2, settings.licences, settings.environments) for commit in chosen]
+        orders += [
+            Order(path.resolve(), commit, 2, settings.licences, settings.environments, settings.all_tests) for commit in chosen
+        ]
     log, tasks = out / "attempts.jsonl", out / "tasks.jsonl"
     made = {task.provenance.commit: task for task in load_tasks(tasks)} if tasks.exists() else {}
     tried = {row["commit"]: row for row in _logged(log) if row["refusal"] or row["commit"] in made}
@@ -156,7 +161,7 @@ def try_commit(order: Order) -> Attempt:
         own = licence(after)
         if order.licences and own not in order.licences:
             return Attempt(commit, None, Refusal.LICENCE, own or "none found")
-        parts = sides(commit, after)
+        parts = sides(commit, after, order.all_tests)
         if not parts.run:
             return Attempt(commit, None, Refusal.NO_TEST_FILE, ", ".join(parts.tests)[:300])
         added = supplied(after)
@@ -180,8 +185,8 @@ class _Runs:
     def __init__(self, initial: dict[str, str], reference: dict[str, str], run: Sequence[str], tests: Sequence[str]) -> None:
         self.initial, self.reference, self.run, self.cpu_s = initial, reference, tuple(run), 0.0
         self.environment = ""
-        conftests = [path for path in initial if path.rpartition("/")[2] == "conftest.py"]
-        self.protected = tuple(dict.fromkeys([*run, *(path for path in (*tests, *conftests) if path in initial)]))
+        helpers = [path for path in initial if path.endswith(".py") and is_test(path)]  # tests may use any of them
+        self.protected = tuple(dict.fromkeys([*run, *(path for path in (*tests, *helpers) if path in initial)]))
         texts = [text for path, text in sorted(initial.items()) if path.endswith(".py")]
         self._preload = imported_modules(tuple(texts))
 

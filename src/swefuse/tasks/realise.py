@@ -43,10 +43,6 @@ class Made:
     reason: str = ""
 
 
-class UnfitError(DataError):
-    """A draw of a template gives no proven task."""
-
-
 def realise(filled: Template, number: int, repeats: int = 2) -> Made:
     """Run whatever says what the tests are, then prove the task: the reference does what is asked, the initial state does not.
 
@@ -54,7 +50,7 @@ def realise(filled: Template, number: int, repeats: int = 2) -> Made:
     """
     try:
         if wrong := problem(filled):
-            raise UnfitError(wrong)
+            raise DataError(wrong)
         task = _task(filled, number)
         return Made(filled.name, number, _proven(task, repeats))
     except SandboxError as error:
@@ -108,7 +104,7 @@ def _calls(filled: Template, files: Mapping[str, str], reference: Mapping[str, s
     spec = FunctionSpec("corpus", filled.domain, name, "", "", LICENCE, arguments=tuple(filled.calls))
     chosen = choose_calls(spec, list(zip(texts, observe(box, right, filled.entry, texts, CPU_S), strict=True)), rng)
     if len(chosen) < FEWEST_CALLS:
-        raise UnfitError("fewer than two calls have an answer that can be a test")
+        raise DataError("fewer than two calls have an answer that can be a test")
     got = results(box, broken, filled.entry, chosen, CPU_S)
     failing = {id_ for id_, result in got.items() if result.outcome != "passed"}
     return Suite(
@@ -125,14 +121,14 @@ def _answer(filled: Template) -> Suite:
         try:
             ast.literal_eval(want)
         except (ValueError, SyntaxError) as error:
-            raise UnfitError(f"the answer {want[:100]} is no literal") from error
+            raise DataError(f"the answer {want[:100]} is no literal") from error
     else:
         (got,) = observe(verifier().sandbox, _modules(filled.files, ()), filled.entry, list(filled.calls), CPU_S)
         if got.trouble:
-            raise UnfitError(f"the call that is asked for cannot be answered: {got.trouble}")
+            raise DataError(f"the call that is asked for cannot be answered: {got.trouble}")
         want = got.want if got.want is not None else repr(got.raises)
     if want == "None":
-        raise UnfitError("the answer is None, which stands there already")
+        raise DataError("the answer is None, which stands there already")
     return Suite(
         form="calls", entry=f"{ANSWER}:answer", calls=(Call(id="question", args="()", want=want),), fail_to_pass=("question",)
     )
@@ -148,7 +144,7 @@ def _pytest(tests: Sequence[str], files: Mapping[str, str], reference: Mapping[s
         seen.append(report(verifier().sandbox.run(job), nonce))
     good, before = seen
     if not good.good:
-        raise UnfitError(
+        raise DataError(
             f"the reference does not pass: {', '.join(good.failed[:3]) or good.broken or 'no test ran to its end'}"[:300]
         )
     ids = list(good.results)
@@ -169,9 +165,9 @@ def _proven(task: Task, repeats: int) -> Task:
     for verdict in right:
         if verdict.outcome is not Outcome.PASSED:
             failed = [f"{id_}: {one.detail}" for id_, one in verdict.tests.items() if one.outcome != "passed"]
-            raise UnfitError(f"the reference does not pass: {verdict.reason or '; '.join(failed[:3]) or verdict.outcome}"[:300])
+            raise DataError(f"the reference does not pass: {verdict.reason or '; '.join(failed[:3]) or verdict.outcome}"[:300])
     if start.outcome is Outcome.PASSED:
-        raise UnfitError("the initial state passes")
+        raise DataError("the initial state passes")
     evidence = Evidence(
         repeats=repeats, reference_passes=True, null_fails=True, sandbox=start.sandbox, python=platform.python_version(),
         cpu_s=round(right[0].cpu_s, 4),
@@ -184,4 +180,4 @@ def _steady(verdict: Verdict) -> None:
     if verdict.outcome is Outcome.INFRA:
         raise SandboxError(verdict.reason)
     if verdict.outcome is Outcome.FLAKY or verdict.matrix:
-        raise UnfitError("it does not always give the same results")
+        raise DataError("it does not always give the same results")

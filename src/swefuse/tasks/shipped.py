@@ -13,6 +13,7 @@ from typing import Any
 
 from swefuse.code.functions import Source, function, rename
 from swefuse.code.operators import apply, breaks
+from swefuse.code.stubs import without_body
 from swefuse.tasks.families import composed_functions, corpus_functions
 from swefuse.tasks.names import new_names
 from swefuse.tasks.spec import FunctionSpec
@@ -21,7 +22,6 @@ from swefuse.tasks.template import Parameter, drawn
 COMPOSED = 4000
 _CORPUS_SHARE = 0.6
 _LONGEST = 200
-_MISSING = "raise NotImplementedError"
 
 
 @lru_cache(maxsize=1)
@@ -74,15 +74,3 @@ def _assertion(name: str, call: str, how: str, answer: str) -> str:
     if how == "raises":
         return f"    with pytest.raises({answer}):\n        {name}({arguments})"
     return f"    assert {name}({arguments}) == {answer}"
-
-
-def without_body(text: str, name: str) -> str:
-    """The module with the body of a function, its docstring excepted, replaced by an error."""
-    node = function(ast.parse(text), name)
-    first = node.body[1] if ast.get_docstring(node) is not None and len(node.body) > 1 else node.body[0]
-    lines = text.splitlines(keepends=True)
-    indent = lines[first.lineno - 1][: first.col_offset]
-    if first.lineno == node.lineno:  # all in one line
-        head = lines[node.lineno - 1][: first.col_offset].rstrip()
-        return "".join([*lines[: node.lineno - 1], f"{head} {_MISSING}\n", *lines[node.end_lineno or 0 :]])
-    return "".join([*lines[: first.lineno - 1], f"{indent}{_MISSING}\n", *lines[node.end_lineno or 0 :]])

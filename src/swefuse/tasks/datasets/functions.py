@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import ast
 
-from swefuse.code.functions import function, functions
+from swefuse.code.functions import functions
+from swefuse.code.stubs import MISSING, without_body
 from swefuse.records import Kind, Task
 from swefuse.tasks.datasets.common import Row, made, origin
 from swefuse.tasks.spec import MODULE, TEST_MODULE
-
-_MISSING = 'raise RuntimeError("this body is to be written")'
 
 
 def _checked(row: Row, name: str) -> tuple[str, list[str]]:
@@ -34,7 +33,7 @@ def humaneval(row: Row) -> list[Task]:
     right = row["prompt"] + row["canonical_solution"].rstrip("\n") + "\n"
     words = f"Write the body of `{name}` in {MODULE}; its docstring says what it does."
     made_by = origin("humaneval", row["task_id"], "MIT", right, name)
-    return [made(Kind.COMPLETE, (f"{row['prompt'].rstrip()}\n    {_MISSING}\n", right), _checked(row, name), words, made_by)]
+    return [made(Kind.COMPLETE, (f"{row['prompt'].rstrip()}\n    {MISSING}\n", right), _checked(row, name), words, made_by)]
 
 
 def mbpp(row: Row) -> list[Task]:
@@ -52,16 +51,4 @@ def mbpp(row: Row) -> list[Task]:
     module = MODULE.removesuffix(".py")
     test_file = f"{imports}from {module} import *\nfrom {module} import {name}\n{tests}"  # a star leaves _names out
     made_by = origin("mbpp", row["task_id"], "CC-BY-4.0", right, name)
-    return [made(Kind.COMPLETE, (_without_body(right, name), right), (test_file, names), words, made_by)]
-
-
-def _without_body(text: str, name: str) -> str:
-    """The module with the body of a function, its docstring excepted, replaced by an error."""
-    node = function(ast.parse(text), name)
-    first = node.body[1] if ast.get_docstring(node) is not None and len(node.body) > 1 else node.body[0]
-    lines = text.splitlines(keepends=True)
-    indent = lines[first.lineno - 1][: first.col_offset]
-    if first.lineno == node.lineno:  # all in one line
-        head = lines[node.lineno - 1][: first.col_offset].rstrip()
-        return "".join([*lines[: node.lineno - 1], f"{head} {_MISSING}\n", *lines[node.end_lineno or 0 :]])
-    return "".join([*lines[: first.lineno - 1], f"{indent}{_MISSING}\n", *lines[node.end_lineno or 0 :]])
+    return [made(Kind.COMPLETE, (without_body(right, name), right), (test_file, names), words, made_by)]
