@@ -140,7 +140,7 @@ TEMPLATE = Template(
         "secret_text": one_of("river stone", "blue lantern", "seven geese", "quiet harbour", "old copper"),
         "seconds": integers(300, 9000, 100),
         "weak": one_of("md5", "sha1"),
-        "begin": one_of("From the security review:", "An auditor wrote:", "Reported by a customer:", "We have to replace $weak."),
+        "begin": one_of("From the security review:", "An auditor wrote:", "Reported by a customer:", "Found by a tester:"),
         "case": rows(
             {**SIGNED, "bad": "hashlib.$weak(self.$secret + $text).hexdigest()"},
             {**SIGNED, "bad": 'hashlib.new("$weak", self.$secret + $text).hexdigest()'},
