@@ -58,9 +58,7 @@ TEMPLATE = Template(
         ),
         "amounts": drawn(lambda rng: {str(at): amount for at, amount in enumerate(rng.sample(range(2, 90), 3))}),
         "base": integers(100, 900),
-        "extra": one_of(
-            "sorted({field for row in $rights for field in row if field != key})", "sorted(set().union(*$rights) - {key})"
-        ),
+        "extra": one_of("sorted({name for row in $rights for name in row} - {key})", "sorted(set().union(*$rights) - {key})"),
         "bug": rows(*({**GOOD, place: text, "complaint": said, "why": why} for place, text, said, why in BUGS)),
     },
     where=lambda v: "test" not in v.values(),  # pytest would collect what is named after it
