@@ -122,7 +122,7 @@ TEMPLATE = Template(
              '("a1", "$who_0", 3), ("b2", "$who_1", 8), ("c3", "$who_0", 9)', ", 4"),
             ("change", "relabel", "UPDATE $things SET $field = '{0}' WHERE $key = '{1}'", "$field $key", "$key, $field",
              "Give one entry another $field.", "overwrites the whole column",
-             '("a1", "$who_0", 3), ("b2", "it\'s", 4), ("c3", "$who_0", 9)', ', "it\'s"'),
+             '("a1", "$who_0", 3), ("b2", "$who_2", 4), ("c3", "$who_0", 9)', ', "$who_2"'),
         ))),
     },
     where=lambda v: v["number"] not in ("limit", "index"),  # words of SQL
