@@ -152,3 +152,22 @@ def test_another_environment_is_tried_where_the_tests_cannot_be_collected(
     own = task.model_copy(update={"evidence": task.evidence.model_copy(update={"environment": ""})})
     (lost,) = verify_many([Candidate(own, task.reference or {})], executor)
     assert lost.outcome is Outcome.FAILED
+
+
+def test_tests_that_the_project_leaves_out_are_not_run(tmp_path: Path) -> None:
+    history = History(tmp_path / "shop")
+    slow = "import pytest\nfrom calc import half\n\n\n@pytest.mark.stress\ndef test_long():\n    assert half(3) == 1.5\n"
+    test = slow + "\n\ndef test_half():\n    assert half(3) == 1.5\n"
+    options = '[tool.pytest.ini_options]\naddopts = "-m \'not stress\'"\nmarkers = ["stress: long"]\n'
+    history.commit("begin", {"calc.py": "def half(x):\n    return x // 2\n", "pyproject.toml": options})
+    history.commit("fix half", {"calc.py": "def half(x):\n    return x / 2\n", "test_calc.py": test})
+    run([history.folder], tmp_path, Selection(), InlineExecutor())
+    (task,) = load_tasks(tmp_path / "tasks.jsonl")
+    assert task.suites[0].expected == ("test_calc.py::test_half",)
+
+
+def test_all_tests_can_be_run_and_helpers_of_tests_are_protected(history: History, tmp_path: Path) -> None:
+    run([history.folder], tmp_path, Selection(all_tests=True), InlineExecutor())
+    (odd,) = (task for task in load_tasks(tmp_path / "tasks.jsonl") if task.provenance.parameters["subject"] == ODD)
+    assert len(odd.suites[0].files) >= 1 and set(odd.suites[0].files) <= set(odd.protected)
+    assert {path for path in odd.files if path.startswith("tests/") and path.endswith(".py")} == set(odd.protected)

@@ -45,7 +45,12 @@ def mine(
     ] = None,
     environment: Annotated[
         list[str] | None,
-        typer.Option("--environment", metavar="NAME", help="Tried where tests cannot be run; may be given again."),
+        typer.Option(
+            "--environment",
+            metavar="NAME",
+            help="Tried where tests cannot be run; may be given again. Else auto: what they need as it was then, installed on "
+            "demand; none: only what is installed.",
+        ),
     ] = None,
     all_tests: Annotated[bool, typer.Option("--all-tests", help="Run all test files, not only those changed.")] = False,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run tests.")] = os.cpu_count() or 1,
@@ -58,13 +63,15 @@ def mine(
     from swefuse.sandbox import environments
     from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
+    from swefuse.tasks.mine import AUTO as OF_ITS_TIME
     from swefuse.tasks.mine import Selection, run
     from swefuse.tasks.workers import init_worker
 
     out.mkdir(parents=True, exist_ok=True)
-    for name in environment or ():
-        environments.folder(name)
-    settings = Selection(since, most, tuple(licences or ()), tuple(environment or ()), all_tests)
+    wanted = [name for name in environment or [OF_ITS_TIME] if name != "none"]
+    for name in wanted:
+        environments.folder("" if name == OF_ITS_TIME else name)
+    settings = Selection(since, most, tuple(licences or ()), tuple(wanted), all_tests)
     pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),))
     with pool as executor, stage_progress("mine", quiet=as_json, rate="commits") as progress:
         summary = run(repositories, out, settings, executor, progress)

@@ -27,7 +27,7 @@ class Job:
     ``protected`` paths are read-only for the candidate; ``nonce`` marks genuine records; ``preload`` names modules of the
     environment that a sandbox may import ahead, never the work tree's own; ``shuffle`` above 0 is the seed of another order of the
     tests; ``fresh_process`` asks for a new interpreter, whatever could be warm; ``environment`` is a folder of packages that go
-    before those installed, such as another pytest.
+    before those installed, such as another pytest; ``markers`` is pytest's ``-m``, which leaves tests out.
     ``cpu_s`` bounds CPU seconds of all processes together, ``wall_s`` (default: five times that, at least 1) elapsed seconds,
     ``memory_mb`` the address space of the process, for ``pytest`` the resident memory of all processes together.
     """
@@ -44,6 +44,7 @@ class Job:
     nonce: str = ""
     preload: tuple[str, ...] = ()
     shuffle: int = 0
+    markers: str = ""
     fresh_process: bool = False
     environment: str = ""
     cpu_s: float = 0.1

@@ -5,9 +5,10 @@ One lies below ``home()`` under the name of its packages, such as ``pytest-7.4.4
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -53,16 +54,37 @@ def make(requirements: Sequence[str]) -> str:
             f"an environment is made of packages with versions, such as pytest==7.4.4, not {', '.join(wrong) or 'nothing'}"
         )
     name = "+".join(sorted(f"{part[1].lower()}-{part[2]}" for part in parts if part))
+    return _made(name, requirements)
+
+
+def dated(requirements: Sequence[str], date: str) -> str:
+    """Install what is required as it was on a date (``YYYY-MM-DD``), as wheels, and return the environment's name.
+
+    An index that does not say when its files came gives the newest ones that fit. Raises InfraError when pip fails.
+    """
+    digest = hashlib.sha256("\n".join([*sorted(requirements), f"3.{sys.version_info.minor}"]).encode()).hexdigest()[:10]
+    options = ["--only-binary", ":all:", "--uploaded-prior-to", f"{date}T00:00:00Z"]
+    try:
+        return _made(f"auto-{date}-{digest}", requirements, options)
+    except InfraError as error:
+        if not re.search(r"upload|no such option", str(error)):
+            raise
+        return _made(f"auto-{date}-{digest}", requirements, options[:2])
+
+
+def _made(name: str, requirements: Sequence[str], options: Sequence[str] = ()) -> str:
     if (home() / name).is_dir():
         return name
     home().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=home(), prefix=".making-") as place:
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--target", f"{place}/new", *requirements]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", *options, "--target", f"{place}/new"]
+        done = subprocess.run([*command, *requirements], capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             raise InfraError(
                 f"pip could not install {' '.join(requirements)}: {(done.stderr.strip().splitlines() or ['no reason'])[-1]}"
             )
+        Path(place, "new", "requirements.txt").write_text("".join(f"{one}\n" for one in requirements), encoding="utf-8")
         os.chmod(f"{place}/new", 0o755)  # noqa: S103 - candidates run as another user
-        shutil.move(f"{place}/new", home() / name)
+        with contextlib.suppress(OSError):  # another process was first
+            os.rename(f"{place}/new", home() / name)
     return name

@@ -220,7 +220,7 @@ def message(job: Job) -> dict[str, Any]:
     """A job as JSON can hold it."""
     return {
         "kind": job.kind, "files": dict(job.files), "parse": job.parse, "entry": job.entry, "calls": job.calls,
-        "count_lines": job.count_lines,
+        "count_lines": job.count_lines, "markers": job.markers,
         "tests": job.tests, "fail_fast": job.fail_fast, "shuffle": job.shuffle,
         "fresh_process": job.fresh_process, "preload": job.preload, "protected": job.protected, "nonce": job.nonce,
         "cpu_s": job.cpu_s, "wall_s": job.wall_limit, "memory_mb": job.memory_mb,

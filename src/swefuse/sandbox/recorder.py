@@ -1,9 +1,9 @@
 """Runs pytest inside the sandbox and reports every phase of every test on file descriptor 3. Exit codes and text prove nothing.
 
 Warm: ``run`` in a fork of a worker that has imported pytest. Cold: as a script, ``recorder.py SITE_FOLDERS ROOT``, with
-``{"nonce": ..., "tests": [...], "fail_fast": ..., "shuffle": ..., "count_lines": ...}`` on standard input: the mark that each
-record carries, the node ids to run (or files to run whole), whether the first failure ends the run, the seed of another order (0:
-as they stand), and whether the end tells how many lines of Python the tests have run.
+``{"nonce": ..., "tests": [...], "fail_fast": ..., "shuffle": ..., "count_lines": ..., "markers": ...}`` on standard input: the
+mark that each record carries, the node ids to run (or files to run whole), whether the first failure ends the run, the seed of
+another order (0: as they stand), whether the end tells how many lines of Python the tests have run, and pytest's ``-m``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, NoReturn
 
-WANTED = ("nonce", "tests", "fail_fast", "shuffle", "count_lines")  # the parts of a job that matter here
+WANTED = ("nonce", "tests", "fail_fast", "shuffle", "count_lines", "markers")  # the parts of a job that matter here
 
 
 class Recorder:
@@ -178,9 +178,9 @@ def run(wanted: dict[str, Any], root: str, prepared: Any = None) -> NoReturn:
     sys.argv[:] = ["pytest"]
     sys.path[:0] = [root, os.path.join(root, "src")]
     if prepared is None:
-        own = [*FIXED, f"--rootdir={root}", f"--confcutdir={root}", f"--maxfail={most}"]
+        own = [*FIXED, f"--rootdir={root}", f"--confcutdir={root}", f"--maxfail={most}", "-m", wanted["markers"]]
         os._exit(int(pytest.main([*own, *files], plugins=plugins)))
-    prepared.args, prepared.option.maxfail = files, most
+    prepared.args, prepared.option.maxfail, prepared.option.markexpr = files, most, wanted["markers"]
     for plugin in plugins:
         prepared.pluginmanager.register(plugin)
     os._exit(int(prepared.hook.pytest_cmdline_main(config=prepared)))

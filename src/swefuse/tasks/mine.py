@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import re
 import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from swefuse.code.imports import imported_modules
-from swefuse.errors import DataError, SandboxError, UserError
+from swefuse.errors import DataError, InfraError, SandboxError, UserError
 from swefuse.records import Evidence, Kind, Provenance, Suite, Task
 from swefuse.sandbox import environments
 from swefuse.sandbox.base import Job, Output
@@ -22,9 +23,12 @@ from swefuse.scale import Executor
 from swefuse.tasks.commits import candidates, is_test, is_test_file, sides, states
 from swefuse.tasks.environment import licence, supplied
 from swefuse.tasks.git import Commit, opened
+from swefuse.tasks.requirements import marker, needs, of_its_time
 from swefuse.tasks.store import load_tasks, save_lines, save_tasks
 from swefuse.tasks.workers import sandbox
+from swefuse.workspace import Files
 
+AUTO = "auto"
 CPU_S = 60.0
 SLOWER = 10.0  # what the state without the repair may take, as a multiple of what it takes with it
 MEMORY_MB = 2048
@@ -48,6 +52,7 @@ class Refusal(StrEnum):
     NO_END = "without the repair the tests come to no end, so that those not reached say nothing"
     TESTS_AGREE = "the tests pass without the repair"
     ALL_FAIL = "no test that fails before passes with the repair"
+    NO_ENVIRONMENT = "what its tests need could not be installed"
     SANDBOX = "the sandbox could not run it"
     ERROR = "it could not be read"
 
@@ -60,7 +65,8 @@ _ELSEWHERE = (Refusal.NOTHING_COLLECTED, Refusal.MISSING_MODULE, Refusal.ALL_FAI
 class Order:
     """One commit to try. ``repeats`` runs of the repaired state must agree; ``licences``: those allowed, empty for all.
 
-    ``environments``: names of those that are tried one after the other where tests cannot be collected in the program's own.
+    ``environments``: names of those that are tried one after the other where tests cannot be collected in the program's own;
+    ``auto`` stands for one with what the tree says that its tests need, and the pytest of its time, installed on demand.
     ``all_tests``: run every test file, not only those that the commit changed.
     """
 
@@ -169,14 +175,28 @@ def try_commit(order: Order) -> Attempt:
         runs = _Runs(initial, reference, parts.run, parts.tests)
         first = _judged(order, runs, own)
         for name in order.environments if first.refusal in _ELSEWHERE else ():
-            runs.environment = name
+            runs.environment = _of_its_time(commit.date, after) if name == AUTO else name
             if (found := _judged(order, runs, own)).task is not None:
                 return found
+            first = first if name != AUTO else replace(found, cpu_s=runs.cpu_s)  # it had what was said to be needed
         return first
     except SandboxError as error:
         return Attempt(commit, None, Refusal.SANDBOX, str(error)[:300])
+    except InfraError as error:
+        return Attempt(commit, None, Refusal.NO_ENVIRONMENT, str(error)[:300])
     except (OSError, ValueError, IndexError) as error:
         return Attempt(commit, None, Refusal.ERROR, f"{type(error).__name__}: {error}"[:300])
+
+
+def _of_its_time(date: str, files: Files) -> str:
+    """Name of the environment with what the tests of a tree need, as it was in the quarter after a date."""
+    series, day = of_its_time(date)
+    runner, wanted = f"pytest=={series}.*", needs(files)
+    names = [re.split(r"[^\w.-]", one)[0] for one in wanted]
+    for packages in (wanted, names):  # what is pinned may be too old for this Python
+        with contextlib.suppress(InfraError):
+            return environments.dated([runner, *packages], day)
+    return environments.dated([runner], day)
 
 
 class _Runs:
@@ -187,6 +207,7 @@ class _Runs:
         self.environment = ""
         helpers = [path for path in initial if path.endswith(".py") and is_test(path)]  # tests may use any of them
         self.protected = tuple(dict.fromkeys([*run, *(path for path in (*tests, *helpers) if path in initial)]))
+        self._markers = marker(reference)
         texts = [text for path, text in sorted(initial.items()) if path.endswith(".py")]
         self._preload = imported_modules(tuple(texts))
 
@@ -195,7 +216,7 @@ class _Runs:
         nonce = secrets.token_hex(16)
         job = Job(
             "pytest", state, tests=self.run, protected=self.protected, nonce=nonce, preload=self._preload,
-            environment=environments.folder(self.environment), cpu_s=cpu_s, memory_mb=MEMORY_MB,
+            markers=self._markers, environment=environments.folder(self.environment), cpu_s=cpu_s, memory_mb=MEMORY_MB,
         )  # fmt: skip
         output = sandbox().run(job)
         self.cpu_s += output.cpu_s
