@@ -19,6 +19,7 @@ from swefuse import __version__
 from swefuse.cli import (
     collect,
     crash,
+    derive,
     doctor,
     evaluate,
     formats,
@@ -49,6 +50,7 @@ doctor.add_to(app)
 quickstart.add_to(app)
 quality.add_to(tasks.app)
 mutate.add_to(tasks.app)
+derive.add_to(tasks.app)
 formats.add_to(tasks.app)
 templates.add_to(tasks.app)
 proof.add_to(tasks.app)
