@@ -80,17 +80,17 @@ def run(
             seen = None if project.refusal else view(project)
             for kind in settings.kinds if seen else ():
                 assert seen is not None
-                count = 0
+                count = tried = 0
                 for row in _settled(plan(seen, kind, settings), rows, made, executor):
-                    of[kind]["tried"] += 1
+                    tried += 1
                     refused.update([row["refusal"]] if row["refusal"] else [])
                     count += not row["refusal"]
                     progress(done + count, total)
                     if count == settings.tasks:
                         break
                 done += count
-                of[kind]["tasks"] += count
-                refused.update([] if of[kind]["tried"] else [Refusal.NOTHING])
+                of[kind].update(tasks=count, tried=tried)
+                refused.update([] if tried else [Refusal.NOTHING])
     finally:
         save_tasks(file, made.values())
         save_lines(log, map(json.dumps, rows.values()))

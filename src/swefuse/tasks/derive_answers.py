@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 
@@ -26,7 +27,7 @@ from swefuse.verify.kinds.qa import ANSWER
 
 VALUE = "value"
 CPU_S = 2.0  # of one call with the import of its module
-EACH = 2  # calls of one function that are asked for
+EACH = 2  # calls of one function that are asked for, and names of one file
 UNANSWERED = "def answer():\n    return None\n"
 FORM = " Write it as a Python literal: the function in answer.py must return it."
 _THOUGHTS = {
@@ -46,15 +47,17 @@ def asked(seen: View, rng: random.Random) -> Iterator[tuple[str, str, tuple[str,
     forms: dict[str, list[tuple[str, str, tuple[str, ...], tuple[Surveyed, ...]]]] = {form: [] for form in _THOUGHTS}
     calls = told(seen.files)
     rng.shuffle(calls)
-    number: dict[str, int] = {}
+    number = Counter[str]()
     for one in calls:
-        number[one.subject] = number.get(one.subject, 0) + 1
+        number[one.subject] += 1
         if number[one.subject] <= EACH:
             forms[VALUE].append((one.subject, VALUE, (one.arguments, one.want), ()))
-    for question in questions(seen.files):
-        forms[question.asked].append((question.subject, question.asked, (question.text, question.want), ()))
-    for form in list(forms)[1:]:
-        rng.shuffle(forms[form])
+    others = questions(seen.files)
+    rng.shuffle(others)
+    for question in others:
+        number[question.want] += question.asked == DEFINED
+        if question.asked != DEFINED or number[question.want] <= EACH:
+            forms[question.asked].append((question.subject, question.asked, (question.text, question.want), ()))
     for turn in zip_longest(*forms.values()):
         yield from (one for one in turn if one is not None)
 

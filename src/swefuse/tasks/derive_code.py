@@ -25,7 +25,7 @@ from swefuse.tasks.workers import verifier
 REPEATS = 2
 ENOUGH_TESTS = 2  # that fail without a body, where no docstring says what it does
 FEWEST_BUGS = 4  # that the tests of a file notice
-TESTS_CPU_S = 1.5  # of a test file that is run on every bug
+TESTS_CPU_S = 1.0  # of a test file that is run on every bug
 NAMED = 8
 DOCSTRING, TESTS = "docstring", "tests"
 
@@ -135,7 +135,9 @@ def files_of_tests(seen: View, rng: random.Random) -> Iterator[tuple[str, str, t
         inside = [site for site in seen.reached if (site.path, site.first) in places and "." not in site.name]
         paths = sorted({site.path for site in inside})
         about = [path for path in paths if named_like(path, one.tests)] or paths[: len(paths) == 1]
-        found += [(path, tuple(site.name for site in inside if site.path == path), one) for path in about]
+        for path in about:
+            names = [site.name for site in inside if site.path == path]
+            found.append((path, tuple([name for name in names if not name.startswith("_")] or names), one))
     rng.shuffle(found)
     for path, names, one in found:
         yield f"{path}:{names[0]}", TESTS, names, (one,)

@@ -67,6 +67,10 @@ def _bound(body: list[ast.stmt]) -> Iterator[str]:
                 yield from _bound([one])
             elif isinstance(one, ast.ExceptHandler):
                 yield from _bound(one.body)
+        if isinstance(node, ast.Try):  # what is imported if it can be, and else made here
+            yield from (
+                alias.asname or alias.name for one in ast.walk(node) if isinstance(one, ast.ImportFrom) for alias in one.names
+            )
 
 
 def plain_functions(files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
