@@ -284,6 +284,7 @@ def test_calls_are_told_by_asserts_rows_and_examples() -> None:
         ("class Box:\n    def clip(self):\n        return self.clip(1)\n", CALLERS),
         ("from kit.text import clip\n\nX = clip('a', 1)\n", CALLERS),
         ("def clip(x):\n    return x\n", DEFINED),
+        ("try:\n    from fast import clip\nexcept ImportError:\n    pass\n", DEFINED),
     ],
 )
 def test_questions_with_more_than_one_meaning_are_left_out(more: str, asked: str) -> None:
@@ -295,6 +296,23 @@ def test_questions_with_more_than_one_meaning_are_left_out(more: str, asked: str
     text["tests/more/test_it.py"] = "from kit import clip\n"
     assert f"{PATH}:clip" in subjects(text)
     assert f"{PATH}:clip" not in subjects({**text, "src/kit/more.py": more})
+
+
+def test_a_name_of_another_project_is_not_asked_for() -> None:
+    files = {"kit/a.py": "def dumps(x):\n    return x\n", "tests/test_a.py": "from pickle import dumps\n"}
+    assert not [one for one in questions(files) if one.asked == DEFINED]
+    found = [one for one in questions({**files, "tests/test_a.py": "from kit import dumps\n"}) if one.asked == DEFINED]
+    assert [(one.subject, one.want) for one in found] == [("kit/a.py:dumps", "'kit/a.py'")]
+
+
+def test_a_module_of_classes_is_not_one_to_write_tests_of(kit: History, tmp_path: Path) -> None:
+    many = History(tmp_path / "many")
+    methods = "".join(f"    def m{at}(self):\n        return {at}\n\n" for at in range(3))
+    code = f"def f(x):\n    return x + 1 if x > 2 else x - 1\n\n\nclass A:\n{methods}"
+    test = "from m import A, f\n\n\ndef test_f():\n    assert f(1) == 0\n    assert A().m0() + A().m1() + A().m2() == 3\n"
+    many.commit("begin", {"m.py": code, "test_m.py": test})
+    (project,) = survey_all([many.folder], tmp_path, SETTINGS, InlineExecutor())
+    assert not list(plan(view(project), Kind.TESTGEN, SETTINGS))
 
 
 def test_only_plain_classes_that_a_function_raises_itself_are_asked_for() -> None:
@@ -399,6 +417,7 @@ def test_what_cannot_be_taken_out() -> None:
         without_docstring('def f():\n    """A."""\n', site) is None and without_docstring("def f():\n    return 1\n", site) is None
     )
     assert without_docstring('def f():\n    """A."""; return 1\n', site) is None
+    assert without_docstring('def f():\n    """A."""\n    """B."""\n    return 1\n', site) is None
     assert without_docstring('def f():\n    """A.\n    """\n\n    return 1\n', site) == "def f():\n    return 1\n"
     assert without_tests("X = 1\n") is None and without_tests("def f(:\n") is None
     assert without_tests("def test_a():\n    pass\n\n\nif 1:\n    def test_b():\n        pass\n") is None

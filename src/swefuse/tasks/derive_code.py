@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from swefuse.code.functions import body_hash
@@ -15,6 +16,7 @@ from swefuse.tasks.derive_parts import Made, Order, Refusal, View, named_like, u
 from swefuse.tasks.mutate import Order as Bugs
 from swefuse.tasks.mutate import try_bugs
 from swefuse.tasks.proving import How, prove_task
+from swefuse.tasks.proving import Refusal as Unproven
 from swefuse.tasks.sites import Site, injected, node_of, sites
 from swefuse.tasks.steps import solution
 from swefuse.tasks.survey import Refusal as Unrun
@@ -26,6 +28,7 @@ REPEATS = 2
 ENOUGH_TESTS = 2  # that fail without a body, where no docstring says what it does
 FEWEST_BUGS = 4  # that the tests of a file notice
 TESTS_CPU_S = 1.0  # of a test file that is run on every bug
+FUNCTIONS = 1 / 3  # of what is reached in a module, for bugs are only put into functions that are no methods
 NAMED = 8
 DOCSTRING, TESTS = "docstring", "tests"
 
@@ -113,8 +116,9 @@ def docgen(order: Order) -> Made:
     files, last = {**reference, path: text}, name.rpartition(".")[2]
     words = (
         f"`{name}` in {path} has no docstring: write it, and leave the code as it is. Say what the function does, name every "
-        "parameter, what it returns or yields, and each exception class that it raises. Show at least one example in the form of "
-        f"doctest that calls `{last}` and shows what comes; all examples must hold."
+        "parameter, what it returns or yields (with a form of that word), and each exception class that it raises. Show at least "
+        f"one example in the form of doctest that calls `{last}` and shows what comes. All examples must hold, without imports and "
+        "private names."
     )
     task = Task.make(
         Kind.DOCGEN, instruction=words, files=files, editable=(path,), suites=(), goal={"function": order.subject},
@@ -122,6 +126,9 @@ def docgen(order: Order) -> Made:
         solution=solution(files, reference, f"The docstring must name all that `{name}` takes, gives and raises.", False),
         evidence=order.evidence(),
     )  # fmt: skip
+    verdict = verifier().verify(task, reference)  # most docstrings lack something; one look costs less than a proof
+    if verdict.outcome is Outcome.FAILED:
+        return Made(refusal=Unproven.REFERENCE_FAILS, detail=verdict.reason[:300])
     return proven(task)
 
 
@@ -132,11 +139,12 @@ def files_of_tests(seen: View, rng: random.Random) -> Iterator[tuple[str, str, t
         if one.refusal or one.dropped or one.cpu_s > TESTS_CPU_S or without_tests(seen.files[one.tests]) is None:
             continue
         places = set(one.reached)
-        inside = [site for site in seen.reached if (site.path, site.first) in places and "." not in site.name]
-        paths = sorted({site.path for site in inside})
+        inside = [site for site in seen.reached if (site.path, site.first) in places]
+        all_, plain = Counter(site.path for site in inside), Counter(site.path for site in inside if "." not in site.name)
+        paths = [path for path in sorted(plain) if plain[path] >= FUNCTIONS * all_[path]]
         about = [path for path in paths if named_like(path, one.tests)] or paths[: len(paths) == 1]
         for path in about:
-            names = [site.name for site in inside if site.path == path]
+            names = [site.name for site in inside if site.path == path and "." not in site.name]
             found.append((path, tuple([name for name in names if not name.startswith("_")] or names), one))
     rng.shuffle(found)
     for path, names, one in found:

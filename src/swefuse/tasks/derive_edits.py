@@ -33,12 +33,14 @@ def body_taken(text: str, site: Site) -> Flaw | None:
 
 
 def without_docstring(text: str, site: Site) -> str | None:
-    """The text without the docstring of a function; None where there is none, or nothing beside it."""
+    """The text without the docstring of a function; None where there is none, or nothing, or one more text, beside it."""
     node, lines = node_of(text, site), text.split("\n")
     if ast.get_docstring(node, clean=False) is None or len(node.body) == 1:
         return None
-    said = node.body[0]
-    if said.lineno == node.lineno or not _alone(lines, said, said) or starts(node.body[1]) <= (said.end_lineno or 0):
+    said, after = node.body[:2]
+    if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+        return None
+    if said.lineno == node.lineno or not _alone(lines, said, said) or starts(after) <= (said.end_lineno or 0):
         return None
     end = said.end_lineno or 0
     while not lines[end].strip():

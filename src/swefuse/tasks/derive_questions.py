@@ -157,10 +157,11 @@ class _Uses:
 def _defined(files: Mapping[str, str]) -> Iterator[Question]:
     """Names that another file imports from a module whose name does not say where they are."""
     given = definitions(files)
+    own = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in files if is_source(path)}
     asked = set[str]()
     for path in sorted(files):
         for node in tree(files[path]).body if path.endswith(".py") else ():
-            if not isinstance(node, ast.ImportFrom):
+            if not isinstance(node, ast.ImportFrom) or not (node.level or (node.module or "").partition(".")[0] in own):
                 continue
             for alias in node.names:
                 homes = given.get(alias.name, [])
