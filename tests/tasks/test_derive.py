@@ -283,6 +283,7 @@ def test_calls_are_told_by_asserts_rows_and_examples() -> None:
         ("from kit.text import clip as cut\n", CALLERS),
         ("class Box:\n    def clip(self):\n        return self.clip(1)\n", CALLERS),
         ("from kit.text import clip\n\nX = clip('a', 1)\n", CALLERS),
+        ("CODE = 'clip(1)'\n", CALLERS),
         ("def clip(x):\n    return x\n", DEFINED),
         ("try:\n    from fast import clip\nexcept ImportError:\n    pass\n", DEFINED),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from swefuse.tasks.sites import node_of, sites
 
 MOST_NAMES = 12  # in an answer
 CALLERS, DEFINED, RAISED, DEFAULTS = "callers", "defined", "raised", "defaults"
+_WRITTEN = re.compile(r"(\w+)\(")  # a call in code that is written as a text
 _Place = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 
 
@@ -135,6 +137,8 @@ class _Uses:
             self._seen[node.arg] += 1
         elif isinstance(node, ast.ExceptHandler) and node.name:
             self._seen[node.name] += 1
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            self.odd |= set(_WRITTEN.findall(node.value))
         elif isinstance(node, ast.alias) and node.asname:
             self.odd |= {node.name.rpartition(".")[2], node.asname}
         elif isinstance(node, ast.Attribute):
@@ -143,7 +147,8 @@ class _Uses:
         if isinstance(node, ast.Call):
             self._called(node.func, inside)
         for child in ast.iter_child_nodes(node):
-            self._visit(path, child, owner, inside)
+            if not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):  # a docstring
+                self._visit(path, child, owner, inside)
 
     def _called(self, called: ast.expr, inside: str) -> None:
         if isinstance(called, ast.Name):
