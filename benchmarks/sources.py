@@ -16,9 +16,10 @@ from swefuse.records import Kind, Task
 from swefuse.sandbox import environments
 from swefuse.scale import InlineExecutor, ProcessExecutor
 from swefuse.tasks import catalogue
+from swefuse.tasks.attempts import Order
 from swefuse.tasks.datasets import load, prove_tests
 from swefuse.tasks.git import Repository
-from swefuse.tasks.mine import Order, try_commit
+from swefuse.tasks.mine import try_commit
 from swefuse.tasks.workers import init_worker
 
 # package, release with the fault, release with the repair, fail-to-pass and pass-to-pass tests. Two plain runs of pytest over

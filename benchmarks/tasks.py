@@ -23,9 +23,10 @@ import sources
 
 from swefuse.sandbox import environments
 from swefuse.scale import InlineExecutor, ProcessExecutor
+from swefuse.tasks.attempts import Attempt, Order
 from swefuse.tasks.commits import candidates
 from swefuse.tasks.git import Repository
-from swefuse.tasks.mine import Attempt, Order, try_commit
+from swefuse.tasks.mine import try_commit
 from swefuse.tasks.workers import init_worker
 
 SINCE = "2020-01-01"

@@ -11,9 +11,10 @@ from history import History, shop
 from swefuse.errors import DataError, UserError
 from swefuse.records import Outcome, Task
 from swefuse.scale import InlineExecutor
+from swefuse.tasks.attempts import Refusal
 from swefuse.tasks.commits import candidates
 from swefuse.tasks.git import Repository
-from swefuse.tasks.mine import Refusal, Selection, run
+from swefuse.tasks.mine import Selection, run
 from swefuse.tasks.store import load_tasks, save_tasks
 from swefuse.tasks.workers import init_worker
 from swefuse.verify import Candidate, verify_many

@@ -11,10 +11,11 @@ import typer
 from swefuse.cli.common import ConfigOption, JsonOption, OutOption, SetOption, example, extras, group, prepare, print_json, say
 from swefuse.cli.console import stage_progress
 from swefuse.errors import UserError, nearest
-from swefuse.records import Task
+from swefuse.records import Kind, Task
 
 _DATASETS = "humanevalfix, mbpp, humaneval, cruxeval, apps, quixbugs, classeval"
 
+MINED = ("bugfix", "refactor", "testgen")
 app = group("tasks", "Build tasks that have proven themselves, and look at them.", "swefuse tasks build --out runs/tasks")
 
 
@@ -53,6 +54,10 @@ def mine(
         ),
     ] = None,
     all_tests: Annotated[bool, typer.Option("--all-tests", help="Run all test files, not only those changed.")] = False,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="bugfix (else), refactor or testgen; may be given again."),
+    ] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run tests.")] = os.cpu_count() or 1,
     as_json: JsonOption = False,
 ) -> None:
@@ -71,7 +76,11 @@ def mine(
     wanted = [name for name in environment or [OF_ITS_TIME] if name != "none"]
     for name in wanted:
         environments.folder("" if name == OF_ITS_TIME else name)
-    settings = Selection(since, most, tuple(licences or ()), tuple(wanted), all_tests)
+    kinds = tuple(dict.fromkeys(kind or ["bugfix"]))
+    for one in kinds:
+        if one not in MINED:
+            raise UserError(f"--kind {one}: a history gives no such tasks{nearest(one, MINED)}")
+    settings = Selection(since, most, tuple(licences or ()), tuple(wanted), all_tests, tuple(map(Kind, kinds)))
     pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),))
     with pool as executor, stage_progress("mine", quiet=as_json, rate="commits") as progress:
         summary = run(repositories, out, settings, executor, progress)

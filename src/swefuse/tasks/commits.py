@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from swefuse.records import Kind
 from swefuse.tasks.git import Commit
 from swefuse.workspace import Files
 
@@ -14,6 +15,12 @@ MOST_SOURCES = 10
 _REPAIRS = re.compile(
     r"\b(fix(es|ed|ing)?|bug(s|fix)?|resolve[sd]?|correct(s|ed|ly)?|handl(e|es|ed|ing)|regressions?|crash(es|ed)?|errors?|wrong"
     r"|prevent(s|ed)?|avoid(s|ed)?|fail(s|ed|ing|ures?)?|broken|missing|invalid|respect(s|ed)?|ensure[sd]?|allow(s|ed)?)\b|#\d+",
+    re.IGNORECASE,
+)
+_TIDIES = re.compile(
+    r"\b(refactor(s|ed|ing)?|simplif(y|ies|ied|ication)|clean(s|ed|ing)?[- ]?ups?|tid(y|ies|ied)|restructure[sd]?|dedup\w*"
+    r"|extract(s|ed)?|consolidat(e|es|ed)|inline[sd]?|streamline[sd]?|dead code|unused"
+    r"|remove(s|d)? (redundan\w+|duplicat\w+|unnecessary))\b",
     re.IGNORECASE,
 )
 _TEST_FILE = re.compile(r"(test_.*|.*_test|tests)\.py")
@@ -46,12 +53,21 @@ def is_source(path: str) -> bool:
     return pure.suffix == ".py" and not is_test(path) and not _NO_SOURCE & {pure.parts[0], pure.name}
 
 
-def candidates(commits: Iterable[Commit]) -> Iterator[Commit]:
-    """Commits whose subject speaks of a repair and that change source and tests, both in Python, and not too much of them."""
+def candidates(commits: Iterable[Commit], kind: Kind = Kind.BUGFIX) -> Iterator[Commit]:
+    """Commits that may become tasks of a kind.
+
+    ``bugfix``: the subject speaks of a repair, and source and tests are changed, both in Python, and not too much of them.
+    ``refactor``: it speaks of tidying up, and source is changed. ``testgen``: test files are changed, and no source.
+    """
     for commit in commits:
         sources = sum(is_source(path) for path, _ in commit.changes)
         tests = any(is_test(path) and path.endswith(".py") and status != "D" for path, status in commit.changes)
-        if tests and 1 <= sources <= MOST_SOURCES and _REPAIRS.search(commit.subject):
+        if kind is Kind.TESTGEN:
+            found = not sources and any(is_test_file(path) and status != "D" for path, status in commit.changes)
+        else:
+            words = _REPAIRS if kind is Kind.BUGFIX else _TIDIES
+            found = 1 <= sources <= MOST_SOURCES and bool(words.search(commit.subject)) and (tests or kind is Kind.REFACTOR)
+        if found:
             yield commit
 
 

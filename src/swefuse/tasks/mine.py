@@ -6,95 +6,37 @@ import contextlib
 import json
 import platform
 import re
-import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from swefuse.code.imports import imported_modules
 from swefuse.errors import DataError, InfraError, SandboxError, UserError
 from swefuse.records import Evidence, Kind, Provenance, Suite, Task
 from swefuse.sandbox import environments
-from swefuse.sandbox.base import Job, Output
 from swefuse.scale import Executor
-from swefuse.tasks.commits import candidates, is_test, is_test_file, sides, states
+from swefuse.tasks import other_kinds
+from swefuse.tasks.attempts import CPU_S, ELSEWHERE, OLD, Attempt, Order, Refusal, Runs, ended
+from swefuse.tasks.commits import candidates, is_test_file, sides, states
 from swefuse.tasks.environment import licence, supplied
-from swefuse.tasks.git import Commit, opened
-from swefuse.tasks.requirements import marker, needs, of_its_time
+from swefuse.tasks.git import opened
+from swefuse.tasks.requirements import needs, of_its_time
 from swefuse.tasks.store import load_tasks, save_lines, save_tasks
 from swefuse.tasks.workers import sandbox
 from swefuse.workspace import Files
 
 AUTO = "auto"
-CPU_S = 60.0
 SLOWER = 10.0  # what the state without the repair may take, as a multiple of what it takes with it
-MEMORY_MB = 2048
 SHOWN = 5  # failing tests that an instruction names
-# what was moved, removed or made a keyword since Python 3.4 or so
-_OLD = re.compile(
-    r"module '(collections|inspect|asyncio|fractions|time|math|gettext)' has no attribute|SyntaxError|from 'collections'"
-)
 Progress = Callable[[int, int], None]
-
-
-class Refusal(StrEnum):
-    """Why a commit is no task."""
-
-    LICENCE = "its licence is not among those allowed"
-    NO_TEST_FILE = "no test file to run"
-    NOTHING_COLLECTED = "the tests cannot be collected"
-    TOO_OLD = "the source is too old for this Python"
-    MISSING_MODULE = "the tests need a module that is not installed"
-    TOO_LONG = "the tests take too long"
-    NO_END = "without the repair the tests come to no end, so that those not reached say nothing"
-    TESTS_AGREE = "the tests pass without the repair"
-    ALL_FAIL = "no test that fails before passes with the repair"
-    NO_ENVIRONMENT = "what its tests need could not be installed"
-    SANDBOX = "the sandbox could not run it"
-    ERROR = "it could not be read"
-
-
-# another pytest, or other libraries, may make the difference
-_ELSEWHERE = (Refusal.NOTHING_COLLECTED, Refusal.MISSING_MODULE, Refusal.ALL_FAIL)
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One commit to try. ``repeats`` runs of the repaired state must agree; ``licences``: those allowed, empty for all.
-
-    ``environments``: names of those that are tried one after the other where tests cannot be collected in the program's own;
-    ``auto`` stands for one with what the tree says that its tests need, and the pytest of its time, installed on demand.
-    ``all_tests``: run every test file, not only those that the commit changed.
-    """
-
-    repository: Path
-    commit: Commit
-    repeats: int = 2
-    licences: tuple[str, ...] = ()
-    environments: tuple[str, ...] = ()
-    all_tests: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """What became of a commit: a task, or a refusal with the detail. ``cpu_s``: CPU time of its test runs."""
-
-    commit: Commit
-    task: Task | None = None
-    refusal: Refusal | None = None
-    detail: str = ""
-    cpu_s: float = 0.0
-    dropped: tuple[str, ...] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Which commits are tried: those after ``since`` (a date), at most ``most`` of each repository, under one of ``licences``.
 
-    ``environments``, ``all_tests``: see ``Order``.
+    ``environments``, ``all_tests``, ``kinds``: see ``Order``.
     """
 
     since: str = ""
@@ -102,6 +44,7 @@ class Selection:
     licences: tuple[str, ...] = ()
     environments: tuple[str, ...] = ()
     all_tests: bool = False
+    kinds: tuple[Kind, ...] = (Kind.BUGFIX,)
 
 
 def run(
@@ -121,19 +64,22 @@ def run(
         repository = opened(path.resolve())
         if repository.shallow:
             raise UserError(f"{path} is a shallow clone, in which the states before the repairs are missing: git fetch --unshallow")
-        chosen = list(candidates(repository.commits(settings.since)))[: settings.most]
-        orders += [
-            Order(path.resolve(), commit, 2, settings.licences, settings.environments, settings.all_tests) for commit in chosen
-        ]
+        for kind in settings.kinds:
+            chosen = list(candidates(repository.commits(settings.since), kind))[: settings.most]
+            orders += [
+                Order(path.resolve(), commit, 2, settings.licences, settings.environments, settings.all_tests, kind)
+                for commit in chosen
+            ]
     log, tasks = out / "attempts.jsonl", out / "tasks.jsonl"
-    made = {task.provenance.commit: task for task in load_tasks(tasks)} if tasks.exists() else {}
-    tried = {row["commit"]: row for row in _logged(log) if row["refusal"] or row["commit"] in made}
-    fresh = [order for order in orders if order.commit.sha not in tried]
+    made = {(task.provenance.commit, task.kind): task for task in load_tasks(tasks)} if tasks.exists() else {}
+    rows = {(row["commit"], Kind(row.get("kind", Kind.BUGFIX))): row for row in _logged(log)}
+    tried = {key: row for key, row in rows.items() if row["refusal"] or key in made}
+    fresh = [order for order in orders if (order.commit.sha, order.kind) not in tried]
     try:
-        for number, attempt in enumerate(executor.map(try_commit, fresh), 1):
-            tried[attempt.commit.sha] = _row(attempt)
+        for number, (order, attempt) in enumerate(zip(fresh, executor.map(try_commit, fresh), strict=True), 1):
+            tried[attempt.commit.sha, order.kind] = {**_row(attempt), "kind": order.kind.value}
             if attempt.task is not None:
-                made[attempt.commit.sha] = attempt.task
+                made[attempt.commit.sha, order.kind] = attempt.task
             progress(number, len(fresh))
     finally:
         save_tasks(tasks, made.values())
@@ -168,15 +114,20 @@ def try_commit(order: Order) -> Attempt:
         if order.licences and own not in order.licences:
             return Attempt(commit, None, Refusal.LICENCE, own or "none found")
         parts = sides(commit, after, order.all_tests)
+        judged: Callable[[Order, Runs, str], Attempt] = _judged
+        if order.kind is not Kind.BUGFIX:
+            judged = other_kinds.OF[order.kind]
+            parts = replace(parts, run=other_kinds.tests_of(parts, after))
         if not parts.run:
             return Attempt(commit, None, Refusal.NO_TEST_FILE, ", ".join(parts.tests)[:300])
         added = supplied(after)
         initial, reference = ({**state, **added} for state in states(commit, parts, before, after))
-        runs = _Runs(initial, reference, parts.run, parts.tests)
-        first = _judged(order, runs, own)
-        for name in order.environments if first.refusal in _ELSEWHERE else ():
+        runs = Runs(initial, reference, parts.run, parts.tests)
+        runs.parent = before
+        first = judged(order, runs, own)
+        for name in order.environments if first.refusal in ELSEWHERE else ():
             runs.environment = _of_its_time(commit.date, after) if name == AUTO else name
-            if (found := _judged(order, runs, own)).task is not None:
+            if (found := judged(order, runs, own)).task is not None:
                 return found
             first = first if name != AUTO else replace(found, cpu_s=runs.cpu_s)  # it had what was said to be needed
         return first
@@ -199,50 +150,7 @@ def _of_its_time(date: str, files: Files) -> str:
     return environments.dated([runner], day)
 
 
-class _Runs:
-    """Runs of the two states of one commit in this process's sandbox."""
-
-    def __init__(self, initial: dict[str, str], reference: dict[str, str], run: Sequence[str], tests: Sequence[str]) -> None:
-        self.initial, self.reference, self.run, self.cpu_s = initial, reference, tuple(run), 0.0
-        self.environment = ""
-        helpers = [path for path in initial if path.endswith(".py") and is_test(path)]  # tests may use any of them
-        self.protected = tuple(dict.fromkeys([*run, *(path for path in (*tests, *helpers) if path in initial)]))
-        self._markers = marker(reference)
-        texts = [text for path, text in sorted(initial.items()) if path.endswith(".py")]
-        self._preload = imported_modules(tuple(texts))
-
-    def once(self, state: dict[str, str], cpu_s: float = CPU_S) -> tuple[dict[str, str], str, Output]:
-        """Result of each test that was found, what could not be collected, and the raw output."""
-        nonce = secrets.token_hex(16)
-        job = Job(
-            "pytest", state, tests=self.run, protected=self.protected, nonce=nonce, preload=self._preload,
-            markers=self._markers, environment=environments.folder(self.environment), cpu_s=cpu_s, memory_mb=MEMORY_MB,
-        )  # fmt: skip
-        output = sandbox().run(job)
-        self.cpu_s += output.cpu_s
-        return *results(output), output
-
-
-def results(output: Output) -> tuple[dict[str, str], str]:
-    """Outcome of every test: ``passed`` if each of its three phases did, else the first other one; and what did not load."""
-    phases: dict[str, list[str]] = {}
-    broken = ""
-    for line in output.records.split("\n")[:-1]:
-        record = json.loads(line)
-        if "when" in record:
-            phases.setdefault(record["id"], []).append(record["outcome"])
-        elif "collect" in record:
-            broken = broken or f"{record['collect']}: {record['detail']}"
-    outcomes = {id_: next((one for one in found if one != "passed"), "passed") for id_, found in phases.items()}
-    return {id_: outcome if len(phases[id_]) == 3 else "cut off" for id_, outcome in outcomes.items()}, broken
-
-
-def ended(output: Output) -> bool:
-    """Whether pytest came to its end."""
-    return any('"end":' in line and "end" in json.loads(line) for line in output.records.split("\n")[-3:] if line.endswith("}"))
-
-
-def _judged(order: Order, runs: _Runs, own: str) -> Attempt:
+def _judged(order: Order, runs: Runs, own: str) -> Attempt:
     good = []
     for _ in range(order.repeats):
         outcomes, broken, output = runs.once(runs.reference)
@@ -251,7 +159,7 @@ def _judged(order: Order, runs: _Runs, own: str) -> Attempt:
             return Attempt(order.commit, None, Refusal.TOO_LONG, f"over the {output.limit} limit", runs.cpu_s)
         if not outcomes or not ended(output):
             kind = Refusal.MISSING_MODULE if "No module named" in broken else Refusal.NOTHING_COLLECTED
-            kind = Refusal.TOO_OLD if _OLD.search(broken) else kind
+            kind = Refusal.TOO_OLD if OLD.search(broken) else kind
             return Attempt(order.commit, None, kind, (broken or output.text[-300:])[-300:], runs.cpu_s)
     before, _, output = runs.once(runs.initial, min(CPU_S, max(5.0, SLOWER * output.cpu_s)))
     if output.limit or not ended(output):
@@ -269,7 +177,7 @@ def _judged(order: Order, runs: _Runs, own: str) -> Attempt:
     return Attempt(order.commit, _task(order, runs, decisive, held, own, dropped), None, "", runs.cpu_s, dropped)
 
 
-def _task(order: Order, runs: _Runs, decisive: tuple[str, ...], held: tuple[str, ...], own: str, dropped: tuple[str, ...]) -> Task:
+def _task(order: Order, runs: Runs, decisive: tuple[str, ...], held: tuple[str, ...], own: str, dropped: tuple[str, ...]) -> Task:
     commit, initial = order.commit, runs.initial
     suites = (Suite(form="pytest", files=runs.run, fail_to_pass=decisive, pass_to_pass=held),)
     changed = tuple(

@@ -20,10 +20,10 @@ from swefuse.code.functions import body_hash
 from swefuse.errors import DataError, SandboxError
 from swefuse.records import Evidence, Kind, ModelStep, Provenance, Suite, Task, content_hash
 from swefuse.scale import Executor
+from swefuse.tasks.attempts import ended, results
 from swefuse.tasks.commits import is_source, is_test_file
 from swefuse.tasks.environment import licence
 from swefuse.tasks.git import opened
-from swefuse.tasks.mine import ended, results
 from swefuse.tasks.sites import Flaw, Site, flaws, injected, node_of, sites
 from swefuse.tasks.store import load_tasks, save_lines, save_tasks
 from swefuse.tasks.survey import Order as TestFile

@@ -15,6 +15,7 @@ from swefuse.records import Call, Evidence, Kind, Outcome, Provenance, Suite, Ta
 from swefuse.sandbox.base import Job
 from swefuse.tasks.inputs import candidates
 from swefuse.tasks.observe import observe, results
+from swefuse.tasks.prove import failing
 from swefuse.tasks.spec import FunctionSpec
 from swefuse.tasks.steps import solution
 from swefuse.tasks.suites import FEWEST_CALLS, choose_calls, show
@@ -158,10 +159,13 @@ def _pytest(tests: Sequence[str], files: Mapping[str, str], reference: Mapping[s
 def _proven(task: Task, repeats: int) -> Task:
     judge = verifier()
     forms: list[str | None] = [suite.form for suite in task.suites] or [None]
-    right = [judge.verify(task, task.reference or {}, form, repeats, fresh=True) for form in forms]
-    start = judge.verify(task, task.files, None, repeats, fresh=True)
+    more = max(1, repeats - bool(task.suites))  # the runs that showed which tests there are were the first
+    right = [judge.verify(task, task.reference or {}, form, more, fresh=True) for form in forms]
+    start = judge.verify(task, task.files, None, more, fresh=True)
     for verdict in (*right, start):
         _steady(verdict)
+    if task.suites and failing(start) != set(task.suites[0].fail_to_pass):
+        raise DataError("it does not always give the same results")
     for verdict in right:
         if verdict.outcome is not Outcome.PASSED:
             failed = [f"{id_}: {one.detail}" for id_, one in verdict.tests.items() if one.outcome != "passed"]
@@ -171,7 +175,7 @@ def _proven(task: Task, repeats: int) -> Task:
     evidence = Evidence(
         repeats=repeats, reference_passes=True, null_fails=True, sandbox=start.sandbox, python=platform.python_version(),
         cpu_s=round(right[0].cpu_s, 4),
-        failing_ids=tuple(sorted(id_ for id_, one in start.tests.items() if one.outcome != "passed")),
+        failing_ids=tuple(sorted(failing(start))),
     )  # fmt: skip
     return task.model_copy(update={"evidence": evidence})
 

@@ -18,10 +18,10 @@ from swefuse.code.imports import imported_modules
 from swefuse.errors import SandboxError
 from swefuse.sandbox import environments
 from swefuse.sandbox.base import Job, Output
+from swefuse.tasks.attempts import MEMORY_MB, ended, results
 from swefuse.tasks.commits import is_test
 from swefuse.tasks.environment import supplied
 from swefuse.tasks.git import opened
-from swefuse.tasks.mine import MEMORY_MB, ended, results
 from swefuse.tasks.workers import sandbox
 
 CPU_S = 10.0  # of one test file

@@ -335,8 +335,8 @@ class Verifier:
                 self._decoys.clear()
             self._decoys[key] = self._decoy(task, suite)
         decoy, usable = self._decoys[key]
-        if not usable:
-            return 0, []
+        if not usable or ref(files) == ref(task.reference or {}):  # the reference was asked when they were chosen
+            return len(usable), []
         judgement, _ = self._once(decoy, suite, files, changed)
         return len(usable), [id_ for id_ in usable if judgement.tests[id_].outcome == "passed"]
 
