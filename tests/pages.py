@@ -27,6 +27,10 @@ COMMANDS = {
     "train rlvr": "swefuse.learn.rlvr:RlvrSettings",
     "eval": "swefuse.evaluate.run:EvalConfig",
 }
+_DATA = {
+    "corpus": "small functions by topic: data, read as text",
+    "templates": "the catalogue: one file for each template",
+}
 _HEAD = """# Settings
 
 Every command that takes `--config FILE` and `--set KEY=VALUE` takes exactly the keys below. A key that is unknown, given twice or
@@ -63,12 +67,12 @@ def page() -> str:
 
 
 def tree(folder: Path = PACKAGE, indent: str = "") -> str:
-    """One line per file, with the first sentence of its docstring; folders after files. The corpus is one line."""
+    """One line per file, with the first sentence of its docstring; folders after files. Folders of data are one line each."""
     lines = []
     for path in sorted(folder.iterdir(), key=lambda path: (path.is_dir(), path.name)):
         if path.is_dir() and any(path.rglob("*.py")):
-            if path.name == "corpus":
-                lines.append(f"{indent + 'corpus/':24}small functions by topic: data, read as text")
+            if path.name in _DATA:
+                lines.append(f"{indent + path.name + '/':24}{_DATA[path.name]}")
             elif any(file.stat().st_size for file in path.rglob("*.py")):
                 lines.append(f"{indent}{path.name}/\n{tree(path, indent + '  ')}".rstrip("\n"))
         elif path.suffix == ".py" and path.stat().st_size:

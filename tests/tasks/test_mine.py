@@ -172,3 +172,21 @@ def test_all_tests_can_be_run_and_helpers_of_tests_are_protected(history: Histor
     (odd,) = (task for task in load_tasks(tmp_path / "tasks.jsonl") if task.provenance.parameters["subject"] == ODD)
     assert len(odd.suites[0].files) >= 1 and set(odd.suites[0].files) <= set(odd.protected)
     assert {path for path in odd.files if path.startswith("tests/") and path.endswith(".py")} == set(odd.protected)
+
+
+def test_what_lies_in_a_submodule_is_told(tmp_path: Path) -> None:
+    history = History(tmp_path / "shop")
+    history.commit("begin", {"calc.py": "from vendored import half\n"})
+    history.git("update-index", "--add", "--cacheinfo", f"160000,{history.sha['begin']},vendored")
+    history.git("commit", "--quiet", "--message", "a submodule")
+    history.git("checkout", "--quiet", "--", ".")
+    (history.folder / "vendored").mkdir(exist_ok=True)
+    test = "from calc import half\n\n\ndef test_half():\n    assert half(3) == 1.5\n"
+    for path, text in {"calc.py": "from vendored import half  # fixed\n", "test_calc.py": test}.items():
+        (history.folder / path).write_text(text)
+    history.git("add", "calc.py", "test_calc.py")
+    history.git("commit", "--quiet", "--message", "fix half")
+    counts = run([history.folder], tmp_path, Selection(), InlineExecutor())
+    assert counts["refused"] == {Refusal.SUBMODULE.value: 1}
+    (row,) = [json.loads(line) for line in (tmp_path / "attempts.jsonl").read_text().splitlines()]
+    assert row["detail"].startswith("vendored; ")

@@ -63,7 +63,8 @@ def mine(
 ) -> None:
     """Make tasks of the repairs in a git history: those whose tests fail without the repair and pass with it.
 
-    What was tried is kept in the folder, so that a call which was ended goes on, and one with more repositories adds to it.
+    What was tried is kept in the folder, so that a call which was ended goes on, and one with more repositories adds to it. 1 when
+    there is no task.
     """
     from swefuse.sandbox import environments
     from swefuse.sandbox.choose import AUTO, resolve
@@ -86,9 +87,11 @@ def mine(
         summary = run(repositories, out, settings, executor, progress)
     if as_json:
         print_json(summary)
-        return
-    say(f"{summary['tasks']} tasks of {summary['tried']} commits tried, in {out / 'tasks.jsonl'}")
-    say("\n".join(f"{count:7}  {reason}" for reason, count in summary["refused"].items()))
+    else:
+        say(f"{summary['tasks']} tasks of {summary['tried']} commits tried, in {out / 'tasks.jsonl'}")
+        say("\n".join(f"{count:7}  {reason}" for reason, count in summary["refused"].items()))
+    if not summary["tasks"]:
+        raise typer.Exit(1)
 
 
 @app.command(

@@ -43,6 +43,7 @@ class Refusal(StrEnum):
     NOT_REACHED = "no test reaches the function that became simpler"
     NO_MODULE = "no module with functions that its tests are about"
     NOT_PROVEN = "proving it showed otherwise"
+    SUBMODULE = "part of it lies in a submodule, which is not here"
     NO_ENVIRONMENT = "what its tests need could not be installed"
     SANDBOX = "the sandbox could not run it"
     ERROR = "it could not be read"

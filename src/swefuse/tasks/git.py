@@ -86,6 +86,11 @@ class Repository:
                 found[path] = self._text(blob.decode())
         return found
 
+    def submodules(self, sha: str) -> list[str]:
+        """Paths of a commit whose content lies in another repository, and so is not here."""
+        entries = self._ask("ls-tree", "-r", "-z", "--full-tree", sha).split(b"\0")
+        return [one.partition(b"\t")[2].decode("utf-8", "replace") for one in entries if one.startswith(b"160000")]
+
     def close(self) -> None:
         """End the process that hands out contents."""
         if self._contents is not None:

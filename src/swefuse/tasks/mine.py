@@ -130,6 +130,8 @@ def try_commit(order: Order) -> Attempt:
             if (found := judged(order, runs, own)).task is not None:
                 return found
             first = first if name != AUTO else replace(found, cpu_s=runs.cpu_s)  # it had what was said to be needed
+        if first.refusal in ELSEWHERE and (elsewhere := repository.submodules(commit.sha)):
+            return replace(first, refusal=Refusal.SUBMODULE, detail=f"{', '.join(elsewhere)}; {first.refusal}"[:300])
         return first
     except SandboxError as error:
         return Attempt(commit, None, Refusal.SANDBOX, str(error)[:300])
