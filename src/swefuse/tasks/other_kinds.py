@@ -105,6 +105,12 @@ def added_tests(order: Order, runs: Runs, own: str) -> Attempt:
     tests, module = next(((tests, module) for tests, module in found if module), ("", ""))
     if not tests:
         return Attempt(order.commit, None, Refusal.NO_MODULE, ", ".join(changed)[:300])
+    runs.run = (tests,)
+    outcomes, broken, output = runs.once(runs.reference)
+    if output.limit:
+        return Attempt(order.commit, None, Refusal.TOO_LONG, f"over the {output.limit} limit", runs.cpu_s)
+    if not outcomes or not ended(output):
+        return Attempt(order.commit, None, _why(broken), (broken or output.text)[-300:], runs.cpu_s)
     runs.initial = {**runs.reference, tests: runs.parent.get(tests, "")}
     words = (
         f"Bugs in {module} would go unnoticed. Write tests into {tests} that pass now and fail as soon as somebody breaks one of "

@@ -52,6 +52,11 @@ def is_cold(task: Task) -> bool:
     return bool(task.evidence and task.evidence.cold)
 
 
+def environment_of(task: Task) -> str:
+    """Folder of the environment in which the task's tests run; empty for the program's own."""
+    return environments.folder(task.evidence.environment if task.evidence else "")
+
+
 def run_suite(
     sandbox: Sandbox, task: Task, suite: Suite, files: Files, changed: Sequence[str], limits: Limits, how: How = PLAIN
 ) -> tuple[Judgement, Output]:
@@ -72,7 +77,7 @@ def run_suite(
     job = Job(
         "pytest", laid_over, parse, tests=suite.expected, protected=protected, nonce=nonce, preload=preload,
         fail_fast=how.part == "to_first_failure", shuffle=how.shuffle, fresh_process=how.fresh_process or is_cold(task),
-        environment=environments.folder(task.evidence.environment if task.evidence else ""),
+        environment=environment_of(task),
         count_lines=how.count_lines, cpu_s=limits.pytest_cpu_s,
     )  # fmt: skip
     output = sandbox.run(job)

@@ -29,6 +29,7 @@ from swefuse.records import Kind, TestResult
 from swefuse.sandbox.base import Job
 from swefuse.sandbox.candidate import module_name
 from swefuse.verify.kinds.base import Found, Rules, Trial, place, report
+from swefuse.verify.tests import environment_of, is_cold
 
 _TESTS = "test_swefuse_examples.py"
 _MOST_EXAMPLES = 50
@@ -149,6 +150,7 @@ def _run(trial: Trial, path: str, examples: Sequence[doctest.Example]) -> dict[s
     nonce = secrets.token_hex(16)
     job = Job(
         "pytest", {**trial.files, _TESTS: text}, tests=(_TESTS,), protected=(_TESTS,), nonce=nonce,
+        environment=environment_of(trial.task), fresh_process=is_cold(trial.task),
         cpu_s=min(trial.limits.pytest_cpu_s, 5.0),
     )  # fmt: skip
     seen = report(trial.sandbox.run(job), nonce)

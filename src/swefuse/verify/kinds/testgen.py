@@ -31,6 +31,7 @@ from swefuse.errors import DataError
 from swefuse.records import Kind, Outcome, TestResult
 from swefuse.sandbox.base import Job, Output
 from swefuse.verify.kinds.base import TAMPERED, Found, Report, Rules, Trial, report
+from swefuse.verify.tests import environment_of, is_cold
 from swefuse.workspace import Files, blob_ref
 
 MOST_MUTANTS = 16
@@ -122,7 +123,7 @@ def _run(trial: Trial, state: Files, module_text: str, cpu_s: float, fail_fast: 
     nonce = secrets.token_hex(16)
     job = Job(
         "pytest", files, parse=(tests,), tests=(tests,), protected=(module,), nonce=nonce, preload=preload, fail_fast=fail_fast,
-        cpu_s=cpu_s,
+        environment=environment_of(trial.task), fresh_process=is_cold(trial.task), cpu_s=cpu_s,
     )  # fmt: skip
     output = trial.sandbox.run(job)
     return output, report(output, nonce)
