@@ -13,20 +13,19 @@ import json
 import os
 import resource
 import sys
+import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import sources
 
-from swefuse.sandbox import environments
 from swefuse.scale import InlineExecutor, ProcessExecutor
 from swefuse.tasks.attempts import Attempt, Order
 from swefuse.tasks.commits import candidates
 from swefuse.tasks.git import Repository
-from swefuse.tasks.mine import try_commit
+from swefuse.tasks.mine import AUTO, Selection, run, try_commit
 from swefuse.tasks.workers import init_worker
 
 SINCE = "2020-01-01"
@@ -61,9 +60,7 @@ def recall(places: dict[str, Path], known: list[dict[str, Any]], workers: int) -
     for name, path in places.items():
         found = {commit.sha: commit for commit in candidates(Repository(path).commits())}
         chosen = [row for place, row in rows if place == name]
-        orders += [
-            Order(path, found[row["fix"]], environments=tuple(environments.known())) for row in chosen if row["fix"] in found
-        ]
+        orders += [Order(path, found[row["fix"]], environments=(AUTO,)) for row in chosen if row["fix"] in found]
     by_fix = {row["fix"]: row for _, row in rows}
     made = same = 0
     for attempt in tried(orders, workers):
@@ -78,21 +75,19 @@ def recall(places: dict[str, Path], known: list[dict[str, Any]], workers: int) -
     return {"mine_recall": 100 * made / max(1, len(rows)), "mine_same_counts": same}
 
 
-def made_of(places: dict[str, Path], workers: int) -> dict[str, float]:
-    """Share of the candidates since 2020, in per cent, that become tasks."""
-    orders = [
-        Order(path, commit, environments=tuple(environments.known()))
-        for path in places.values()
-        for commit in candidates(Repository(path).commits(SINCE))
-    ]
-    refused: Counter[str] = Counter()
-    made = 0
-    for attempt in tried(orders, workers):
-        made += attempt.task is not None
-        if attempt.refusal:
-            refused[f"{attempt.refusal}"] += 1
-    print(f"{made} of {len(orders)} candidates; refused: {dict(refused.most_common())}", file=sys.stderr)
-    return {"mine_yield": 100 * made / max(1, len(orders))}
+def made_of(places: dict[str, Path], workers: int, out: Path | None) -> dict[str, float]:
+    """Share of the candidates since 2020, in per cent, that become tasks; they stay in ``out``."""
+
+    def told(done: int, total: int) -> None:
+        if done % 20 == 0 or done == total:
+            print(f"{done}/{total} commits", file=sys.stderr, flush=True)
+
+    with tempfile.TemporaryDirectory() as folder, ProcessExecutor(workers, init_worker) as executor:
+        place = (out or Path(folder)) / "mined"
+        place.mkdir(parents=True, exist_ok=True)
+        counts = run([*places.values()], place, Selection(SINCE, environments=(AUTO,)), executor, told)
+    print(f"{counts['tasks']} of {counts['tried']} candidates; refused: {counts['refused']}", file=sys.stderr)
+    return {"mine_yield": 100 * counts["tasks"] / max(1, counts["tried"])}
 
 
 def scan(places: dict[str, Path]) -> dict[str, float]:
@@ -148,7 +143,9 @@ def main() -> None:
     parser.add_argument("--known", type=Path, metavar="FILE", help="known repairs, for mine_recall")
     parser.add_argument("--inputs", type=Path, metavar="DIR", help="datasets, for datasets_ok")
     parser.add_argument("--tasks", type=int, default=10_000, help="how many, for template_tasks")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="keeps what was made for template_tasks, so that a call goes on")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="keeps what was made for template_tasks and mine_yield, so that a call goes on"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     wanted = [options.only] if options.only else list(NAMES)
@@ -174,7 +171,7 @@ def rows(options: argparse.Namespace, places: dict[str, Path]) -> dict[str, Call
             "scan_s_per_5k": lambda: scan(places),
             "scan_vs_pydriller_x": lambda: sources.pydriller(places),
             "prove_cpu_x": lambda: prove(places),
-            "mine_yield": lambda: made_of(places, options.workers),
+            "mine_yield": lambda: made_of(places, options.workers, options.out),
         }
     if places and options.known:
         lines = options.known.read_text(encoding="utf-8").splitlines()

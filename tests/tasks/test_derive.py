@@ -334,6 +334,8 @@ def test_calls_that_are_given_away_or_do_not_hold(kit: History, derived: Path) -
     assert (wrong.refusal, wrong.detail) == (Refusal.OTHER_ANSWER, "shout('hey'): 'HEY!'")
     assert attempt(replace(order, data=("('x',)", "'X!'"))).refusal == Refusal.GIVEN_AWAY, "a docstring elsewhere has it"
     assert attempt(replace(order, subject="src/kit/none.py:f")).refusal == Unrun.ERROR
+    calls = [order for order in plan(shown, Kind.QA, SETTINGS) if order.subject == f"{PATH}:shout" and order.asked == "value"]
+    assert len(calls) == 1, "both calls have one answer"
     example = attempt(replace(orders[f"{PATH}:clip"], data=("('abcdef', 4)", "'abc…'"))).task
     assert example is not None and "abcdef" not in example.files[PATH], "its own docstring goes"
 
@@ -422,6 +424,7 @@ def test_what_cannot_be_taken_out() -> None:
     assert without_docstring('def f():\n    """A.\n    """\n\n    return 1\n', site) == "def f():\n    return 1\n"
     assert without_tests("X = 1\n") is None and without_tests("def f(:\n") is None
     assert without_tests("def test_a():\n    pass\n\n\nif 1:\n    def test_b():\n        pass\n") is None
+    assert without_tests("X = 1\n\n\ndef test_a():\n    pass") == "X = 1"
     assert without_tests("# a\n@mark\ndef test_a():\n    pass\n") == ""
     classes = "class A(unittest.TestCase):\n    pass\n\n\nclass Mixin:\n    def test_a(self):\n        pass\n"
     assert without_tests(f"import unittest\n\n\n{classes}\n\nX = 1\n") == "import unittest\n\n\nX = 1\n"

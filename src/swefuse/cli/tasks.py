@@ -163,7 +163,7 @@ def show(
     elif task_id is None:
         for task in tasks:
             source = task.provenance
-            place = source.function or f"{source.repo}@{source.commit[:10]}"
+            place = source.function or (f"{source.repo}@{source.commit[:10]}" if source.commit else source.topic)
             say(f"{task.id}  {task.kind:9} {task.split:11} {source.operator:12} {source.source}:{place}")
     else:
         say(describe(tasks[0]))
@@ -186,5 +186,6 @@ def describe(task: Task) -> str:
         f"{suite.form}: {len(suite.fail_to_pass)} tests must turn from fail to pass, {len(suite.pass_to_pass)} must go on passing"
         for suite in task.suites
     ]
+    goal = [f"goal {key}: {value}" for key, value in task.goal.items()]
     files = [f"--- {path}\n{text}" for path, text in task.files.items()]
-    return "\n".join([*about, "", task.instruction, "", *tests, "", *files])
+    return "\n".join([*about, "", task.instruction, "", *tests, *goal, "", *files])

@@ -47,10 +47,12 @@ def asked(seen: View, rng: random.Random) -> Iterator[tuple[str, str, tuple[str,
     forms: dict[str, list[tuple[str, str, tuple[str, ...], tuple[Surveyed, ...]]]] = {form: [] for form in _THOUGHTS}
     calls = told(seen.files)
     rng.shuffle(calls)
-    number = Counter[str]()
+    number, same = Counter[str](), set[tuple[str, str]]()
     for one in calls:
-        number[one.subject] += 1
-        if number[one.subject] <= EACH:
+        new = (one.subject, one.want) not in same
+        same.add((one.subject, one.want))
+        number[one.subject] += new
+        if new and number[one.subject] <= EACH:
             forms[VALUE].append((one.subject, VALUE, (one.arguments, one.want), ()))
     others = questions(seen.files)
     rng.shuffle(others)

@@ -66,7 +66,7 @@ def without_tests(text: str) -> str | None:
     kept = "\n".join(lines).rstrip("\n")
     while "\n\n\n\n" in kept:
         kept = kept.replace("\n\n\n\n", "\n\n\n")
-    return f"{kept}\n" if kept.strip() else ""
+    return kept + "\n" * text.endswith("\n") if kept.strip() else ""  # no edit takes a last line feed away
 
 
 def starts(node: ast.stmt) -> int:
