@@ -42,6 +42,14 @@ def test_it_looks_runs_the_tests_edits_and_runs_them_again() -> None:
     assert [step.thought for step in steps] == ["", "", "b is wrong", "", ""]
 
 
+@pytest.mark.parametrize(("before", "after"), [("a\nb", "a\nb\nc"), ("a", "b\n"), ("a\n", "a\nb"), ("a\nb\n", "b")])
+def test_a_last_line_without_an_end_is_no_trouble(before: str, after: str) -> None:
+    state = {"m": before}
+    for step in solution({"m": before}, {"m": after}):
+        state = apply_edit(state, step.action) if step.action.name == "edit" else state
+    assert state == {"m": after}
+
+
 def test_a_file_cannot_be_removed() -> None:
     with pytest.raises(DataError, match=r"m\.py is removed"):
         solution({"m.py": "a\n"}, {})

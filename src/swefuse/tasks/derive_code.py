@@ -147,8 +147,8 @@ def files_of_tests(seen: View, rng: random.Random) -> Iterator[tuple[str, str, t
             names = [site.name for site in inside if site.path == path and "." not in site.name]
             found.append((path, tuple([name for name in names if not name.startswith("_")] or names), one))
     rng.shuffle(found)
-    for path, names, one in found:
-        yield f"{path}:{names[0]}", TESTS, names, (one,)
+    for path, about_names, test_file in found:
+        yield f"{path}:{about_names[0]}", TESTS, about_names, (test_file,)
 
 
 def testgen(order: Order) -> Made:

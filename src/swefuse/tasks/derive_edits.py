@@ -71,7 +71,8 @@ def without_tests(text: str) -> str | None:
 
 def starts(node: ast.stmt) -> int:
     """The line on which a statement begins, its decorators included."""
-    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])
 
 
 def _alone(lines: list[str], first: ast.stmt, last: ast.stmt) -> bool:

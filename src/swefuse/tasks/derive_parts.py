@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from swefuse.records import Evidence, Kind, Provenance, Task, content_hash
 from swefuse.tasks.commits import is_source
+from swefuse.tasks.git import opened
 from swefuse.tasks.mutate import TRIED_FILES, Project
 from swefuse.tasks.sites import Site, sites
 from swefuse.tasks.survey import Surveyed, state
@@ -65,8 +66,8 @@ class Order:
     def provenance(self, body_hash: str) -> Provenance:
         """Where a task of this order comes from."""
         return Provenance(
-            source="derived", repo=self.repository.name, commit=self.commit, licence=self.licence, function=self.place[1],
-            body_hash=body_hash, topic=self.repository.name, operator=self.asked,
+            source="derived", repo=opened(self.repository).name, commit=self.commit, licence=self.licence, function=self.place[1],
+            body_hash=body_hash, topic=opened(self.repository).name, operator=self.asked,
             parameters={"subject": self.subject, "seed": str(self.seed), KEY: self.key},
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ import subprocess
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import IO
 
@@ -48,6 +48,14 @@ class Repository:
         if not self._ask("rev-parse", "--verify", "--quiet", "HEAD"):
             raise UserError(f"{path} has no commit")
         self._contents: subprocess.Popen[bytes] | None = None
+
+    @cached_property
+    def name(self) -> str:
+        """``owner/name`` as the place that it was cloned from is called, else the name of its folder."""
+        url = self._ask("config", "--get", "remote.origin.url").decode("utf-8", "replace").strip().removesuffix("/")
+        parts = re.split(r"[/:]", url.removesuffix(".git"))
+        remote = bool(re.match(r"\w+://|[\w.-]+@[\w.-]+:", url)) and not url.startswith("file:")
+        return "/".join(parts[-2:]) if remote and len(parts) > 2 else self.path.resolve().name.removesuffix(".git")
 
     @property
     def shallow(self) -> bool:

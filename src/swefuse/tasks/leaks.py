@@ -85,15 +85,27 @@ def _installed(folder: str, top: str) -> str:
     return "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in paths)
 
 
+_nothing: set[tuple[str, str]] = set()
+
+
 def reachable(sandbox: Sandbox, task: Task) -> str:
-    """Whether git finds a repository, or the commit of the repair, from inside the task's work tree; empty when it does not."""
+    """Whether git finds a repository, or the commit of the repair, from inside the task's work tree; empty when it does not.
+
+    What else the work tree holds makes no difference, so that one look is enough for all tasks of a commit.
+    """
+    key = (sandbox.identity, task.provenance.commit)
+    if key in _nothing and not any(_HISTORY & set(PurePosixPath(path).parts) for path in task.files):
+        return ""
     nonce, id_ = secrets.token_hex(16), f"{_PROBE}::test_nothing_is_found"
     text = _SEARCH.format(commit=task.provenance.commit)
     job = Job(
         "pytest", {**task.files, _PROBE: text}, tests=(id_,), protected=(_PROBE,), nonce=nonce, fresh_process=True, cpu_s=_CPU_S
     )
     result = judge_pytest((id_,), sandbox.run(job), nonce).tests[id_]
-    return "" if result.outcome == "passed" else f"from inside: {result.detail or result.outcome}"
+    if result.outcome == "passed":
+        _nothing.add(key)
+        return ""
+    return f"from inside: {result.detail or result.outcome}"
 
 
 _SEARCH = """

@@ -180,7 +180,7 @@ def _judged(order: Order, runs: Runs, own: str) -> Attempt:
 
 
 def _task(order: Order, runs: Runs, decisive: tuple[str, ...], held: tuple[str, ...], own: str, dropped: tuple[str, ...]) -> Task:
-    commit, initial = order.commit, runs.initial
+    commit, initial, name = order.commit, runs.initial, opened(order.repository).name
     suites = (Suite(form="pytest", files=runs.run, fail_to_pass=decisive, pass_to_pass=held),)
     changed = tuple(
         sorted(path for path in runs.reference.keys() | initial.keys() if runs.reference.get(path) != initial.get(path))
@@ -199,7 +199,7 @@ def _task(order: Order, runs: Runs, decisive: tuple[str, ...], held: tuple[str, 
         editable=tuple(path for path in changed if not is_test_file(path)), protected=runs.protected, suites=suites,
         reference=runs.reference, evidence=evidence,
         provenance=Provenance(
-            source="commits", repo=order.repository.name, commit=commit.sha, licence=own, topic=order.repository.name,
+            source="commits", repo=name, commit=commit.sha, licence=own, topic=name,
             parameters={"parent": commit.parent, "date": commit.date, "subject": commit.subject[:300]},
         ),
     )  # fmt: skip

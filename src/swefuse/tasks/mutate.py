@@ -227,7 +227,7 @@ class _Tries:
 
 def _row(order: Order, attempt: Attempt, task: str) -> dict[str, Any]:
     return {
-        "key": order.key, "repo": order.repository.name, "commit": order.commit, "function": order.function, "task": task,
+        "key": order.key, "repo": opened(order.repository).name, "commit": order.commit, "function": order.function, "task": task,
         "refusal": attempt.refusal, "detail": attempt.detail, "tests": attempt.tests, "cpu_s": round(attempt.cpu_s, 3),
         "dropped": list(attempt.dropped), "bugs": [flaw.row() for flaw in order.flaws],
     }  # fmt: skip
@@ -376,7 +376,7 @@ def _task(project: Project, settings: Wanted, order: Order, attempt: Attempt) ->
             ModelStep(thought=f"`{one.function}` in {one.path} has a fault ({one.kind}).", action=one.mending) for one in steps
         ),
         provenance=Provenance(
-            source="mutation", repo=project.repository.name, commit=project.commit, licence=project.licence,
+            source="mutation", repo=opened(project.repository).name, commit=project.commit, licence=project.licence,
             function=first.function, body_hash=body_hash(node_of(reference[first.path], at[0])), topic=project.repository.name,
             operator="+".join(flaw.kind for flaw in order.flaws),
             parameters={**parameters, "seed": str(settings.seed), _KEY: order.key},

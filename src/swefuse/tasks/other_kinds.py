@@ -12,6 +12,7 @@ from swefuse.code.stubs import MISSING
 from swefuse.records import Evidence, Kind, Provenance, Suite, Task
 from swefuse.tasks.attempts import OLD, Attempt, Order, Refusal, Runs, ended
 from swefuse.tasks.commits import Sides, is_source, is_test_file
+from swefuse.tasks.git import opened
 from swefuse.tasks.proving import How, prove_task
 from swefuse.workspace import Files
 
@@ -146,7 +147,7 @@ def _has_functions(text: str) -> bool:
 
 def _made(order: Order, runs: Runs, own: str, kind: Kind, words: str, rest: tuple[dict[str, str], tuple[Suite, ...]]) -> Task:
     """The task, unproven. ``rest``: goal and suites."""
-    commit, (goal, suites) = order.commit, rest
+    commit, name, (goal, suites) = order.commit, opened(order.repository).name, rest
     editable = tuple(sorted(path for path, text in runs.reference.items() if runs.initial.get(path) != text))
     protected = tuple(path for path in runs.protected if path not in editable)
     if kind is Kind.TESTGEN:
@@ -156,7 +157,7 @@ def _made(order: Order, runs: Runs, own: str, kind: Kind, words: str, rest: tupl
         reference=dict(runs.reference),
         evidence=Evidence(repeats=0, reference_passes=False, null_fails=False, environment=runs.environment),
         provenance=Provenance(
-            source="commits", repo=order.repository.name, commit=commit.sha, licence=own, topic=order.repository.name,
+            source="commits", repo=name, commit=commit.sha, licence=own, topic=name,
             parameters={"parent": commit.parent, "date": commit.date, "subject": commit.subject[:300]},
         ),
     )  # fmt: skip

@@ -19,7 +19,7 @@ def solution(files: Files, reference: Files, thought: str = "", tests: bool = Tr
     if gone:
         raise DataError(f"{gone[0]} is removed, for which there is no action")
     changed = sorted(path for path in reference if files.get(path) != reference[path])
-    changes = [action for path in changed for action in _edits(path, files.get(path), reference[path])]
+    changes = [action for path in changed for action in _changes(path, files.get(path), reference[path])]
     looks = [Action(name="view", path=path) for path in changed if path in files]
     run = [Action(name="test")] if tests else []
     steps = [*map(_plain, [*looks, *run])]
@@ -34,6 +34,15 @@ def solution(files: Files, reference: Files, thought: str = "", tests: bool = Tr
 
 def _plain(action: Action) -> ModelStep:
     return ModelStep(action=action)
+
+
+def _changes(path: str, before: str | None, after: str) -> list[Action]:
+    """Edits that give a file; one of the whole file where single lines do not, as at an end without a line feed."""
+    found = list(_edits(path, before, after))
+    state = {} if before is None else {path: before}
+    for action in found:
+        state = apply_edit(state, action)
+    return found if state.get(path) == after or not before else [Action(name="edit", path=path, line=1, old=before, new=after)]
 
 
 def _edits(path: str, before: str | None, after: str) -> Iterator[Action]:
