@@ -190,3 +190,21 @@ def test_what_lies_in_a_submodule_is_told(tmp_path: Path) -> None:
     assert counts["refused"] == {Refusal.SUBMODULE.value: 1}
     (row,) = [json.loads(line) for line in (tmp_path / "attempts.jsonl").read_text().splitlines()]
     assert row["detail"].startswith("vendored; ")
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://code.example/pallets/click.git", "pallets/click"),
+        ("git@code.example:pallets/click", "pallets/click"),
+        ("/srv/clones/click", "shop"),
+        ("file:///srv/clones/click", "shop"),
+        ("", "shop"),
+    ],
+)
+def test_a_repository_is_named_as_it_was_cloned(tmp_path: Path, url: str, name: str) -> None:
+    history = History(tmp_path / "shop")
+    history.commit("begin", {"a.py": ""})
+    if url:
+        history.git("remote", "add", "origin", url)
+    assert Repository(history.folder).name == name
