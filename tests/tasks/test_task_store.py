@@ -11,7 +11,7 @@ import pytest
 
 from swefuse.errors import DataError
 from swefuse.records import Call, Kind, Provenance, Suite, Task
-from swefuse.tasks.store import load_tasks, save_lines, save_tasks
+from swefuse.tasks.store import Keeper, load_tasks, save_lines, save_tasks
 
 
 def a_task() -> Task:
@@ -76,3 +76,14 @@ def test_nothing_is_left_half_written(tmp_path: Path) -> None:
         save_lines(path, lines())
     assert path.read_text() == "old\n"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_was_made_is_kept_at_the_end_whatever_ends_it(tmp_path: Path) -> None:
+    task = a_task()
+    made, rows = dict[str, Task](), dict[str, dict[str, Any]]()
+    with pytest.raises(KeyboardInterrupt), Keeper(tmp_path / "t", tmp_path / "l", made, rows) as keeper:
+        made["a"], rows["a"] = task, {"key": "a"}
+        keeper.tick()
+        assert not (tmp_path / "t").exists(), "it is too early"
+        raise KeyboardInterrupt
+    assert load_tasks(tmp_path / "t") == [task] and (tmp_path / "l").read_text() == '{"key": "a"}\n'

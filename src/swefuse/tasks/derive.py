@@ -22,7 +22,7 @@ from swefuse.tasks.derive_answers import asked, qa
 from swefuse.tasks.derive_code import bodies, complete, docgen, docstrings, files_of_tests, testgen
 from swefuse.tasks.derive_parts import KEY, Made, Order, Refusal, View, view
 from swefuse.tasks.mutate import Project
-from swefuse.tasks.store import load_tasks, save_lines, save_tasks
+from swefuse.tasks.store import Keeper, load_tasks
 from swefuse.tasks.survey import Refusal as Unrun
 from swefuse.tasks.survey import Surveyed
 
@@ -74,7 +74,7 @@ def run(
     rows = {row["key"]: row for row in _logged(log) if row["refusal"] or row["key"] in made}
     refused, of = Counter[str](), {kind: Counter[str]() for kind in settings.kinds}
     done, total = 0, settings.tasks * len(projects) * len(settings.kinds)
-    try:
+    with Keeper(file, log, made, rows) as keeper:
         for project in projects:
             refused.update([project.refusal] if project.refusal else [one.refusal for one in project.surveys if one.refusal])
             seen = None if project.refusal else view(project)
@@ -85,15 +85,13 @@ def run(
                     tried += 1
                     refused.update([row["refusal"]] if row["refusal"] else [])
                     count += not row["refusal"]
+                    keeper.tick()
                     progress(done + count, total)
                     if count == settings.tasks:
                         break
                 done += count
                 of[kind].update(tasks=count, tried=tried)
                 refused.update([] if tried else [Refusal.NOTHING])
-    finally:
-        save_tasks(file, made.values())
-        save_lines(log, map(json.dumps, rows.values()))
     kinds = {kind.value: {"tasks": found["tasks"], "tried": found["tried"]} for kind, found in of.items()}
     return {
         "tasks": done,

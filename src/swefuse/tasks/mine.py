@@ -22,7 +22,7 @@ from swefuse.tasks.commits import candidates, is_test_file, sides, states
 from swefuse.tasks.environment import licence, supplied
 from swefuse.tasks.git import opened
 from swefuse.tasks.requirements import needs, of_its_time
-from swefuse.tasks.store import load_tasks, save_lines, save_tasks
+from swefuse.tasks.store import Keeper, load_tasks
 from swefuse.tasks.workers import sandbox
 from swefuse.workspace import Files
 
@@ -56,7 +56,7 @@ def run(
 ) -> dict[str, Any]:
     """Try the candidates of every repository, the newest first, and write ``tasks.jsonl`` and ``attempts.jsonl``; the summary.
 
-    A commit that was tried into the same folder is not tried again; each attempt is written as soon as it is known. The executor's
+    A commit that was tried into the same folder is not tried again; attempts are written every half minute. The executor's
     processes must have been started with ``tasks.workers.init_worker``. Raises UserError for what is no repository.
     """
     orders = []
@@ -75,15 +75,13 @@ def run(
     rows = {(row["commit"], Kind(row.get("kind", Kind.BUGFIX))): row for row in _logged(log)}
     tried = {key: row for key, row in rows.items() if row["refusal"] or key in made}
     fresh = [order for order in orders if (order.commit.sha, order.kind) not in tried]
-    try:
+    with Keeper(tasks, log, made, tried) as keeper:
         for number, (order, attempt) in enumerate(zip(fresh, executor.map(try_commit, fresh), strict=True), 1):
             tried[attempt.commit.sha, order.kind] = {**_row(attempt), "kind": order.kind.value}
             if attempt.task is not None:
                 made[attempt.commit.sha, order.kind] = attempt.task
+            keeper.tick()
             progress(number, len(fresh))
-    finally:
-        save_tasks(tasks, made.values())
-        save_lines(log, map(json.dumps, tried.values()))
     refused = Counter(row["refusal"] for row in tried.values() if row["refusal"])
     return {"tasks": len(made), "tried": len(tried), "refused": dict(refused.most_common())}
 

@@ -25,7 +25,7 @@ from swefuse.tasks.commits import is_source, is_test_file
 from swefuse.tasks.environment import licence
 from swefuse.tasks.git import opened
 from swefuse.tasks.sites import Flaw, Site, flaws, injected, node_of, sites
-from swefuse.tasks.store import load_tasks, save_lines, save_tasks
+from swefuse.tasks.store import Keeper, load_tasks, save_lines
 from swefuse.tasks.survey import Order as TestFile
 from swefuse.tasks.survey import Refusal, Surveyed, guards, run_tests, state, survey
 from swefuse.tasks.symptoms import details, instruction
@@ -147,19 +147,17 @@ def run(
     rows = {row["key"]: row for row in _logged(log) if row["refusal"] or row["key"] in made}
     refused, total = Counter[str](), settings.tasks * len(projects)
     done = tried = 0
-    try:
+    with Keeper(file, log, made, rows) as keeper:
         for project in projects:
             refused.update(one.refusal for one in project.surveys if one.refusal)
             tries = _Tries(project, settings, rows, made)
             for _ in () if project.refusal else tries.results(executor):
+                keeper.tick()
                 progress(done + tries.count, total)
             if project.refusal or not tries.settled:
                 refused[project.refusal or Refusal.NO_FUNCTION] += 1
             refused.update(rows[key]["refusal"] for key in tries.settled if rows[key]["refusal"])
             done, tried = done + tries.count, tried + len(tries.settled)
-    finally:
-        save_tasks(file, made.values())
-        save_lines(log, map(json.dumps, rows.values()))
     return {"tasks": done, "tried": tried, "refused": dict(refused.most_common())}
 
 

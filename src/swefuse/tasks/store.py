@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import ValidationError
 
@@ -16,6 +17,7 @@ from swefuse.records import SCHEMA, Task
 from swefuse.tasks import blobs
 from swefuse.workspace import blob_ref
 
+KEEP_S = 30.0
 MOST_INLINE = 50_000  # characters of a task's files
 _STATES, _BLOBS = ("files", "reference"), "blobs"
 
@@ -51,6 +53,31 @@ def save_tasks(path: Path, tasks: Iterable[Task]) -> None:
         blobs.add(blobs.beside(path), [*task.files.values(), *(task.reference or {}).values()])
         lines.append(json.dumps({**task.model_dump(mode="json", exclude=set(_STATES)), **_named(task), _BLOBS: True}))
     save_lines(path, lines)
+
+
+class Keeper:
+    """Writes tasks, and what became of every attempt, each half minute and at the end: whoever ends a call loses no more."""
+
+    def __init__(self, tasks: Path, log: Path, made: Mapping[Any, Task], rows: Mapping[Any, Mapping[str, Any]]) -> None:
+        self._tasks, self._log, self._made, self._rows = tasks, log, made, rows
+        self._last = time.monotonic()
+
+    def tick(self) -> None:
+        """Write if it is time."""
+        if time.monotonic() - self._last >= KEEP_S:
+            self.write()
+
+    def write(self) -> None:
+        """Write now. A kill between the two files costs the attempts whose tasks are there already."""
+        save_tasks(self._tasks, self._made.values())
+        save_lines(self._log, map(json.dumps, self._rows.values()))
+        self._last = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.write()
 
 
 def _is_text(task: Task) -> bool:
