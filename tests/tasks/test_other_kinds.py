@@ -78,10 +78,13 @@ def test_candidates_are_told_apart_by_subject_and_files(tmp_path: Path) -> None:
     history.commit("clean-up", {"a.py": "x = 2\n"})
     history.commit("fix and simplify", {"a.py": "x = 3\n", "test_a.py": "x\n"})
     history.commit("unused test", {"test_a.py": "y\n"})
+    history.commit("Polish #12", {"a.py": "x = 4\n", "test_a.py": "z\n"})
+    history.commit("clean up a bug", {"a.py": "x = 5\n", "test_a.py": "u\n"})
     commits = list(Repository(history.folder).commits())
     found = {kind: [commit.subject for commit in candidates(commits, kind)] for kind in (Kind.BUGFIX, Kind.REFACTOR, Kind.TESTGEN)}
     assert found == {
-        Kind.BUGFIX: ["fix and simplify"], Kind.REFACTOR: ["fix and simplify", "clean-up"], Kind.TESTGEN: ["unused test"],
+        Kind.BUGFIX: ["clean up a bug", "fix and simplify"], Kind.REFACTOR: ["clean up a bug", "fix and simplify", "clean-up"],
+        Kind.TESTGEN: ["unused test"],
     }  # fmt: skip
 
 

@@ -37,6 +37,7 @@ SETUP_CFG = (
         ({"requirements/tests.txt": "-r base.txt\n--hash x\npytz==1\nhttps://x.org/a\n# c\n"}, ["pytz==1"]),
         ({"test-requirements.txt": "simplejson\n", "docs/requirements.txt": "sphinx-thing\nmore\n"}, ["simplejson"]),
         ({"pyproject.toml": "no [toml", "setup.cfg": "no cfg", "setup.py": "no py("}, []),
+        ({"setup.py": "", "src/a/__init__.py": "import pkg_resources\n"}, ["setuptools<81"]),
         ({}, []),
     ],
 )

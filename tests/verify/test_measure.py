@@ -80,7 +80,7 @@ def test_where_lines_cannot_be_counted_time_is_compared(solved: Task) -> None:
         assert seconds_run(verifier.sandbox, solved, suite, wrong, solved.reference, Limits()) is None
         blind = "import sys\nprint = sys.exit\n" + RIGHT.replace("return 2 * x", "sys.settrace(None)\n    return 2 * x")
         verdict = verifier.verify(solved, {**solved.files, "m.py": blind}, "pytest")
-        assert verdict.parts["cost"] > 1, "who stops the count is counted as far as it went"
+        assert 0 < verdict.parts["cost"] < 1, "who stops the count is timed, for no line of it can be believed"
 
 
 def test_only_new_findings_count() -> None:

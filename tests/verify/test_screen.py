@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from small_task import RIGHT
+from small_task import RIGHT, make_task
 
 from swefuse.records import Task
 from swefuse.verify.screen import changed_paths, screen
@@ -87,3 +87,16 @@ def test_a_module_that_was_there_before_may_have_any_name(task: Task) -> None:
 def test_a_package_that_the_work_tree_has_and_that_is_installed_too_may_grow(task: Task) -> None:
     own = task.model_copy(update={"files": {**task.files, "src/pydantic/__init__.py": ""}})
     assert reasons(own, {"src/pydantic/new.py": ""}) == ()
+
+
+@pytest.mark.parametrize(
+    "cookie", ["# coding: utf-7", "# -*- coding: latin-1 -*-", "\n# vim: set fileencoding=ascii :", "# coding: nonsense"]
+)
+def test_a_file_that_python_would_read_otherwise_is_refused(cookie: str) -> None:
+    task = make_task([("(1,)", "2", None)])
+    files = {**task.files, "m.py": f"{cookie}\n{task.files['m.py']}"}
+    (reason,) = screen(task, files, changed_paths(task, files))
+    assert reason.startswith("m.py: another encoding than UTF-8")
+    for fine in ("# coding: utf-8\n", "\ufeff", "# a coding style\n"):
+        files = {**task.files, "m.py": fine + task.files["m.py"]}
+        assert screen(task, files, changed_paths(task, files)) == ()

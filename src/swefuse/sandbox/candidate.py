@@ -124,16 +124,24 @@ class LineCounter:
     """Counts the lines of Python that run inside the functions that it watches, those of the library included."""
 
     def __init__(self) -> None:
-        self.lines = 0
+        self.lines = 0  # below zero: they were tampered with
+        self._ours = True
+        sys.addaudithook(self._audit)  # nobody can take it away again
+
+    def _audit(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event in ("sys.settrace", "sys.setprofile") and not self._ours:
+            self.lines = -(1 << 60)  # whoever switches the counter off has no count
 
     def watch(self, function: Callable[..., object]) -> Callable[..., object]:
         """The function, counted while it runs."""
 
         def counted(*arguments: object) -> object:
             sys.settrace(self._trace)
+            self._ours = False
             try:
                 return function(*arguments)
             finally:
+                self._ours = True
                 sys.settrace(None)
 
         return counted

@@ -27,6 +27,7 @@ class Recorder:
     def __init__(self, nonce: str, tests: list[str], shuffle: int = 0, counter: LineCounter | None = None) -> None:
         self._nonce, self._tests, self._write, self._dumps = nonce, frozenset(tests), os.write, json.dumps
         self._shuffle, self._counter = shuffle, counter
+        self._failed_parts: dict[str, str] = {}
 
     def _emit(self, **record: Any) -> None:
         line = self._dumps({"nonce": self._nonce, **record}).encode("ascii") + b"\n"
@@ -44,6 +45,12 @@ class Recorder:
         outcome = "xfail" if hasattr(report, "wasxfail") else report.outcome
         crash = getattr(report.longrepr, "reprcrash", None)
         detail = "" if outcome == "passed" else str(crash.message if crash else report.longrepr)[:500]
+        if type(report).__name__.lower() == "subtestreport":  # a part of a test; the whole says that it passed nevertheless
+            if report.failed:
+                self._failed_parts.setdefault(report.nodeid, detail)
+            return
+        if report.when == "call" and outcome == "passed" and report.nodeid in self._failed_parts:
+            outcome, detail = "failed", self._failed_parts[report.nodeid]
         self._emit(id=report.nodeid, when=report.when, outcome=outcome, detail=detail)
 
     def pytest_collectreport(self, report: Any) -> None:
@@ -60,17 +67,25 @@ class LineCounter:
     """A second plugin: counts the lines of Python that run inside of tests, in this thread, but not pytest's own."""
 
     def __init__(self, *own: types.ModuleType) -> None:
-        self.lines = 0
+        self.lines = 0  # below zero: they were tampered with
+        self._ours = True
+        sys.addaudithook(self._audit)  # nobody can take it away again
         self._own = tuple(os.path.dirname(str(module.__file__)) + os.sep for module in own)
         self._theirs: dict[types.CodeType, bool] = {}
 
     def pytest_runtest_call(self) -> Generator[None, Any, Any]:
         """Around the call phase of each test. A wrapper, which ``run`` says once pytest is there."""
         sys.settrace(self._trace)
+        self._ours = False
         try:
             return (yield)
         finally:
+            self._ours = True
             sys.settrace(None)
+
+    def _audit(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event in ("sys.settrace", "sys.setprofile") and not self._ours:
+            self.lines = -(1 << 60)  # whoever switches the counter off has no count
 
     def _trace(self, frame: types.FrameType, event: str, value: object) -> Callable[..., Any] | None:
         code = frame.f_code

@@ -17,6 +17,13 @@ _REPAIRS = re.compile(
     r"|prevent(s|ed)?|avoid(s|ed)?|fail(s|ed|ing|ures?)?|broken|missing|invalid|respect(s|ed)?|ensure[sd]?|allow(s|ed)?)\b|#\d+",
     re.IGNORECASE,
 )
+# what hardly ever repairs behaviour, whatever else the subject says, unless it names a fault
+_NO_REPAIR = re.compile(
+    r"\b(typos|lint(s|ing)?|flake8|mypy|pyright|typing|docs|polish|drops?|removes? (?!support)|eliminate|speed ?ups?"
+    r"|clean(s|ed)? ?ups?|chores?|terminology|update dev|changelog|inspections|coverage|dedup\w*|undeprecate|soft-deprecate)\b",
+    re.IGNORECASE,
+)
+_FAULT = re.compile(r"\b(bug(s|fix)?|regressions?|crash(es|ed)?|wrong|broken)\b", re.IGNORECASE)
 _TIDIES = re.compile(
     r"\b(refactor(s|ed|ing)?|simplif(y|ies|ied|ication)|clean(s|ed|ing)?[- ]?ups?|tid(y|ies|ied)|restructure[sd]?|dedup\w*"
     r"|extract(s|ed)?|consolidat(e|es|ed)|inline[sd]?|streamline[sd]?|dead code|unused"
@@ -65,10 +72,14 @@ def candidates(commits: Iterable[Commit], kind: Kind = Kind.BUGFIX) -> Iterator[
         if kind is Kind.TESTGEN:
             found = not sources and any(is_test_file(path) and status != "D" for path, status in commit.changes)
         else:
-            words = _REPAIRS if kind is Kind.BUGFIX else _TIDIES
-            found = 1 <= sources <= MOST_SOURCES and bool(words.search(commit.subject)) and (tests or kind is Kind.REFACTOR)
+            speaks = _TIDIES.search(commit.subject) if kind is Kind.REFACTOR else _repairs(commit.subject)
+            found = 1 <= sources <= MOST_SOURCES and bool(speaks) and (tests or kind is Kind.REFACTOR)
         if found:
             yield commit
+
+
+def _repairs(subject: str) -> bool:
+    return bool(_REPAIRS.search(subject)) and (not _NO_REPAIR.search(subject) or bool(_FAULT.search(subject)))
 
 
 def sides(commit: Commit, after: Files, all_tests: bool = False) -> Sides:

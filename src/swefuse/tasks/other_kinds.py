@@ -64,14 +64,14 @@ def _why(broken: str) -> Refusal:
 
 
 def _simpler(before: Files, after: Files) -> Iterator[tuple[int, str, str]]:
-    """By how much, where and which: functions with the same parameters and less complexity, if all files have no more decisions."""
+    """By how much, where and which: functions with less complexity and the same parameters, if all files have fewer decisions."""
     changed = [path for path in after if is_source(path) and before.get(path) not in (None, after[path])]
     try:
         trees = {path: (ast.parse(before[path]), ast.parse(after[path])) for path in changed}
         new = sum(decisions(ast.parse(after[path])) for path in after if is_source(path) and path not in before)
     except (SyntaxError, ValueError, RecursionError):
         return
-    if new + sum(decisions(now) - decisions(was) for was, now in trees.values()) > 0:
+    if new + sum(decisions(now) - decisions(was) for was, now in trees.values()) >= 0:
         return
     for path, (was, now) in trees.items():
         old = dict(_named(was))

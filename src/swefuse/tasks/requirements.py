@@ -25,6 +25,7 @@ _OLDEST = {11: "7.2", 12: "7.4", 13: "8.2"}  # that works with Python 3.N
 _GROUPS = re.compile(r"(unit[-_]?)?(tests?|testing|dev|develop|development)([-_].*)?")
 _FILES = re.compile(r"(.*[-_/])?(requirements[-_./]?)?(tests?|testing|dev)([-_]requirements)?\.(txt|in)")
 _ONE = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w,. -]+\])?\s*([<>=!~].*|;.*)?")
+_PKG_RESOURCES = re.compile(r"^\s*(import|from) pkg_resources\b", re.MULTILINE)
 # what checks, builds or publishes, and no test imports
 _OTHER = re.compile(
     r"(tox|nox|pre-?commit|mypy|pyright|pyre|black|ruff|flake8.*|pylint|isort|sphinx.*|furo|mkdocs.*|twine|build|coverage|pytest|"
@@ -56,6 +57,8 @@ def needs(files: Files) -> list[str]:
             name = re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", line)[0]).lower()  # type: ignore[index]
             if name != own and not _OTHER.fullmatch(name):
                 found.setdefault(name, line)
+    if any(path.endswith(".py") and _PKG_RESOURCES.search(text) for path, text in files.items()):
+        found["setuptools"] = "setuptools<81"  # the last that brings pkg_resources
     return sorted(found.values())
 
 

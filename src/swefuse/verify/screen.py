@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import tokenize
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -52,6 +54,11 @@ def screen(task: Task, files: Files, changed: tuple[str, ...]) -> tuple[str, ...
     if len(made) > MAX_FOLDERS:
         reasons.append(f"{len(made)} new folders, more than {MAX_FOLDERS}")
     reasons += _bad_content(files, changed)
+    reasons += [
+        f"{path}: another encoding than UTF-8, in which checks would read other code than Python runs"
+        for path in changed
+        if path.endswith(".py") and path in files and _encoding(files[path]) not in ("utf-8", _encoding(task.files.get(path, "")))
+    ]
     folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
     reasons += [f"{path}: both a file and a folder" for path in sorted(folders & files.keys())]
     return tuple(reasons)
@@ -85,6 +92,15 @@ def _installed() -> frozenset[str]:
     folders = [Path(folder) for folder in surroundings()["site"]]
     entries = [entry for folder in folders if folder.is_dir() for entry in folder.iterdir()]
     return frozenset(entry.name.removesuffix(".py") for entry in entries if entry.is_dir() or entry.suffix == ".py")
+
+
+def _encoding(text: str) -> str:
+    """The encoding that a module states, in small letters."""
+    try:
+        head = "".join(text.splitlines(keepends=True)[:2]).encode("utf-8", "replace")
+        return tokenize.detect_encoding(io.BytesIO(head).readline)[0].removesuffix("-sig")
+    except SyntaxError:
+        return "unknown"
 
 
 def _bad_content(files: Mapping[str, str], changed: tuple[str, ...]) -> list[str]:

@@ -82,11 +82,16 @@ def limit_task(**more: Any) -> Task:
         ("import os\nos._exit(0)\n", Outcome.FAILED),
         ("import os\n\n\ndef test_a():\n    os.write(3, b'{}\\n')\n", Outcome.TAMPERED),
         ("def test_a():\n    while True: pass\n", Outcome.TIMEOUT),
-        ("import m\n\n\ndef test_a():\n    assert m.limit.__code__.co_code[:9] == " + repr(b"") + "\n", Outcome.FAILED),
+        ("import m\n\n\ndef test_a():\n    assert m.limit.__code__.co_code[:9] == " + repr(b"") + "\n", Outcome.TAMPERED),
         ("import inspect, m\n\n\ndef test_a():\n    assert 'top = 9' in inspect.getsource(m)\n", Outcome.TAMPERED),
         ("import m\n\n\ndef test_a():\n    assert m.limit.__code__.co_code == " + repr(_code(LIMIT)) + "\n", Outcome.TAMPERED),
         ("import m\n\n\ndef test_a():\n    assert 'top' in m.limit.__code__.co_varnames\n", Outcome.TAMPERED),
         ("import pytest\n\n\ndef test_a():\n    pytest.skip('no')\n", Outcome.FAILED),
+        ("def test_a(pytestconfig):\n    assert not pytestconfig.option.maxfail\n", Outcome.TAMPERED),
+        ("import resource\n\n\ndef test_a():\n    assert resource.getrlimit(0)[0] > 4\n", Outcome.TAMPERED),
+        ("import m\n" + LIMIT.replace("limit", "copy") + "def test_a():\n    assert m.limit(3) == copy(3)\n", Outcome.TAMPERED),
+        ("import m\nSOURCE = " + repr(LIMIT) + "\n\n\ndef test_a():\n    assert m.limit(3)\n", Outcome.TAMPERED),
+        ("from pathlib import Path\n\n\ndef test_a():\n    assert 'top' in Path('m.py').read_text()\n", Outcome.TAMPERED),
     ],
 )
 def test_tests_that_test_nothing_earn_nothing(tests: str, outcome: Outcome, verifier: Verifier) -> None:
@@ -172,7 +177,7 @@ SIGN = "def sign(x):\n    if x > 0:\n        if x != 0:\n            return 1\n 
         (
             "def sign(x):\n    return _a(x)\n\n\n"
             "def _a(x):\n    if x > 0:\n        if x != 0:\n            return 1 if x else 1\n    return 0\n",
-            "sign is simpler, but the files hold 1 more decisions than before",
+            "sign is simpler, but the files together hold 1 more decisions; the reference saves 1",
         ),
         ("def sign(x):\n    return 1\n", "FAILED in the form pytest"),
     ],
@@ -201,3 +206,120 @@ def test_a_hole_may_not_move_to_another_file(verifier: Verifier) -> None:
     task = make(Kind.VULNFIX, {"m.py": "def load(text):\n    return eval(text)\n"}, "m.py", {"rules": "S307"}, suites=(one,))
     moved = {"m.py": "from helper import load\n", "helper.py": "def load(text):\n    return eval(text)  # noqa: S307\n"}
     assert verifier.verify(task, moved).reason == "S307 still fires in helper.py"
+
+
+HONEST_TESTS = """
+import unittest
+
+import pytest
+from m import limit
+
+
+@pytest.fixture
+def low():
+    return 0
+
+
+@pytest.mark.parametrize(("given", "want"), [(8, 8), (9, 9), (10, 9), (11, 9)])
+def test_edges(given, want, low):
+    assert (limit(given), limit(low)) == (want, 0)
+
+
+@pytest.mark.skip(reason="another day")
+def test_later():
+    assert False
+
+
+@pytest.mark.xfail(reason="known")
+def test_known():
+    assert limit(3) == 4
+
+
+class TestParts(unittest.TestCase):
+    def test_many(self):
+        for given in (-3, 0, 5):
+            with self.subTest(given=given):
+                self.assertEqual(limit(given), given)
+"""
+
+
+def test_tests_as_people_write_them_are_taken(verifier: Verifier) -> None:
+    task = limit_task(reference={"m.py": LIMIT, "test_m.py": TESTS})
+    verdict = verifier.verify(task, {**task.files, "test_m.py": HONEST_TESTS})
+    assert (verdict.outcome, verdict.reason, verdict.score) == (Outcome.PASSED, "", 1.0)
+    broken = HONEST_TESTS.replace("(-3, 0, 5)", "(-3, 0, 50)")
+    verdict = verifier.verify(task, {**task.files, "test_m.py": broken})
+    assert verdict.reason == "fails on the right code: test_m.py::TestParts::test_many"
+
+
+LONG_SIGN = "def sign(x, kind):\n" + "".join(f"    if kind == {n}:\n        return {n} * x\n" for n in range(6)) + "    return 0\n"
+SHORT_SIGN = "def sign(x, kind):\n    return {n: n for n in range(6)}.get(kind, 0) * x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "def sign(x, kind):\n    return _sign(x, kind)\n\n\n" + LONG_SIGN.replace("sign", "_sign"),
+            "sign is simpler, but no decision",
+        ),
+        ("def sign(x, kind):\n    s = {}\n    exec(" + repr(LONG_SIGN) + ", s)\n    return s['sign'](x, kind)\n", "it uses exec"),
+        (
+            "def sign(x, kind):\n    return " + "[" * 5 + "0" + "".join(f", {n} * x][kind == {n}]" for n in range(1, 6)) + "\n",
+            "sign is simpler, but",
+        ),
+        (SHORT_SIGN, ""),
+        (SHORT_SIGN.replace("(x, kind)", "(x: int, kind: int) -> int"), ""),
+    ],
+)
+def test_branches_may_go_and_not_hide(text: str, reason: str, verifier: Verifier) -> None:
+    one = suite("m.py:sign", "(5, 3)", "15", fails=False)
+    task = make(
+        Kind.REFACTOR, {"m.py": LONG_SIGN}, "m.py", {"function": "m.py:sign"}, suites=(one,), reference={"m.py": SHORT_SIGN}
+    )
+    verdict = verifier.verify(task, {"m.py": text})
+    assert verdict.reason.startswith(reason) and (verdict.outcome is Outcome.PASSED) == (not reason), verdict.reason
+
+
+SLOW = "def total(n):\n    found = 0\n    for i in range(n + 1):\n        found += i\n    return found\n"
+WORKS = SLOW.replace("total", "_slow")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import sys\n" + WORKS + "def total(n):\n    sys.settrace(None)\n    return _slow(n)\n",
+        "import sys\n" + WORKS + "def total(n):\n    old = sys.gettrace()\n    sys.settrace(None)\n    found = _slow(n)\n"
+        "    sys.settrace(old)\n    return found\n",
+        "from concurrent.futures import ThreadPoolExecutor\n" + WORKS
+        + "def total(n):\n    return ThreadPoolExecutor(1).submit(_slow, n).result()\n",
+        "def total(n):\n    found = 0\n    for i in range(n + 1): found += i\n    return found\n",
+        "S = " + repr(SLOW) + "\ndef total(n):\n    s = {}\n    exec(S, s)\n    return s['total'](n)\n",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["calls", "pytest"])
+def test_lines_may_go_and_not_hide(text: str, form: str, verifier: Verifier) -> None:
+    tests = "from m import total\n\n\ndef test_total():\n    assert total(99) == 4950\n"
+    suites = (
+        suite("m.py:total", "(99,)", "4950", fails=False),
+        Suite(form="pytest", files=("test_m.py",), pass_to_pass=("test_m.py::test_total",)),
+    )
+    quick = "def total(n):\n    return n * (n + 1) // 2\n"
+    files = {"m.py": SLOW, "test_m.py": tests}
+    task = make(Kind.OPTIMIZE, files, "m.py", {}, suites=suites, reference={**files, "m.py": quick})
+    verdict = verifier.verify(task, {**files, "m.py": text}, form)
+    assert (verdict.outcome, verdict.parts.get("share", 0.0) < 0.5 or "uses" in verdict.reason) == (Outcome.FAILED, True), (
+        verdict.reason
+    )
+    assert verifier.verify(task, {**files, "m.py": quick}, form).outcome is Outcome.PASSED
+
+
+@pytest.mark.parametrize("head", ["def answer(_=print(5))", "def answer() -> print(5)", "def answer(x=1)"])
+def test_no_code_hides_in_the_head_of_an_answer(head: str, verifier: Verifier) -> None:
+    one = suite("answer.py:answer", "()", "6", fails=True)
+    files = {"m.py": "x = 6\n", "answer.py": "def answer():\n    return None\n"}
+    task = make(Kind.QA, files, "answer.py", {}, suites=(one,), protected=("m.py",))
+    verdict = verifier.verify(task, {**files, "answer.py": f"{head}:\n    return 6\n"})
+    assert verdict.outcome is Outcome.FAILED and "without parameters" in verdict.reason
+    good = '"""My answer."""\n\n\ndef answer():\n    """Six."""\n    return 6\n'
+    assert verifier.verify(task, {**files, "answer.py": good}).outcome is Outcome.PASSED

@@ -34,7 +34,7 @@ class Trial:
 
     def remember(self, key: Hashable, find: Callable[[], Any]) -> Any:
         """What ``find`` gives, found once for each task and key."""
-        whole = (self.task.id, ref(self.task.reference or {}), key)
+        whole = (self.task.id, ref(self.task.reference or {}), self.suite.form, key)
         if whole not in self.memo:
             if len(self.memo) >= MOST_REMEMBERED:
                 self.memo.clear()
@@ -97,18 +97,18 @@ class Report:
 
     @property
     def failed(self) -> list[str]:
-        """Ids of the tests that did not pass."""
-        return [id_ for id_, outcome in self.results.items() if outcome != "passed"]
+        """Ids of the tests that failed; one that was skipped, or is expected to fail, has not."""
+        return [id_ for id_, outcome in self.results.items() if outcome not in ("passed", "skipped", "xfail")]
 
     @property
     def good(self) -> bool:
-        """Whether there were tests and all of them passed."""
-        return self.ended and not self.broken and bool(self.results) and not self.failed
+        """Whether there were tests that passed and none failed."""
+        return self.ended and not self.broken and "passed" in self.results.values() and not self.failed
 
 
 def report(output: Output, nonce: str) -> Report:
     """Read the records of a run of test files. They are claims of the judged, so that none is taken for granted."""
-    phases: dict[str, list[str]] = {}
+    phases: dict[str, dict[str, str]] = {}
     broken, ended = "", False
     records = parsed_records(output.records)
     if records is None:
@@ -123,10 +123,19 @@ def report(output: Output, nonce: str) -> Report:
         elif "collect" in record:
             broken = broken or f"{record['collect']}: {record.get('detail')}"
         else:
-            phases.setdefault(str(record.get("id")), []).append(str(record.get("outcome")))
-    found = {id_: next((one for one in reported if one != "passed"), "passed") for id_, reported in phases.items()}
-    results = {id_: outcome if len(phases[id_]) == 3 else "cut off" for id_, outcome in found.items()}
+            phases.setdefault(str(record.get("id")), {})[str(record.get("when"))] = str(record.get("outcome"))
+    results = {id_: _whole(reported) for id_, reported in phases.items()}
     return Report(results, broken, ended and not output.limit)
+
+
+def _whole(phases: Mapping[str, str]) -> str:
+    """The outcome of a test from those of its set-up, call and tear-down; a set-up that did not pass leaves out the call."""
+    for when in ("setup", "call", "teardown"):
+        if when not in phases:
+            return "cut off"
+        if phases[when] != "passed":
+            return phases[when]
+    return "passed"
 
 
 def place(goal: str) -> tuple[str, str]:

@@ -20,27 +20,21 @@ from __future__ import annotations
 import ast
 import doctest
 import re
-import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from swefuse.code.functions import Function, definition, walk
+from swefuse.code.functions import Function, definition
 from swefuse.errors import DataError
 from swefuse.records import Kind, TestResult
-from swefuse.sandbox.base import Job
-from swefuse.sandbox.candidate import module_name
-from swefuse.verify.kinds.base import Found, Rules, Trial, place, report
-from swefuse.verify.tests import environment_of, is_cold
+from swefuse.verify.kinds.base import Found, Rules, Trial, place
+from swefuse.verify.kinds.docgen_run import Bounds, examples_of, run, unshown
 
-_TESTS = "test_swefuse_examples.py"
-_MOST_EXAMPLES = 50
-# what an example of ordinary use does not need, and one that deceives its runner does
-_REFUSED = frozenset(
-    {"exec", "eval", "compile", "open", "setattr", "delattr", "globals", "locals", "vars", "breakpoint", "exit", "quit", "input"}
-)
+_RETURNED = ("return", "returns", "returned", "returning", "result", "results", "gives", "produces")
+_YIELDED = ("yield", "yields", "yielded", "yielding", "iterator", "generator", "gives", "produces")
+_PROPERTIES = ("property", "cached_property", "functools.cached_property")
 
 
 def check(trial: Trial) -> Found:
-    """Whether only docstrings changed, the function's covers what it must, and its examples hold."""
+    """Whether only docstrings changed, the function's covers what it must, and its examples hold and say something about it."""
     path, name = place(trial.goal("function"))
     for one in trial.changed:
         if not one.endswith(".py") or one not in trial.files or one not in trial.task.files:
@@ -53,19 +47,23 @@ def check(trial: Trial) -> Found:
         return Found(f"{name} is no longer in {path}", share=0.0)
     text = ast.get_docstring(node) or ""
     wanted = _wanted(node)
-    missing = [label for label, words in wanted.items() if not any(_says(text, word) for word in words)]
-    examples, problem = _examples(text, name)
+    missing = _missing(text, wanted)
+    examples, problem = examples_of(text, Bounds.of(trial, path, name, node))
+    tests: dict[str, TestResult] = {}
+    false = ""
+    if not problem:
+        gives = "what is returned" in wanted or "what is yielded" in wanted
+        tests, proven = run(trial, path, name, examples, gives)
+        false = next((f"an example does not hold: {id_}" for id_, result in tests.items() if result.outcome != "passed"), "")
+        if not false and not proven:
+            problem = f"{unshown(name)}: they hold whatever it does"
     share = (len(wanted) + 1 - len(missing) - bool(problem)) / (len(wanted) + 1)
     parts = {"covered": share, "examples": float(len(examples))}
     if not text:
         return Found(f"{name} has no docstring", share=0.0, parts=parts)
-    tests: dict[str, TestResult] = {}
-    if not problem:
-        tests = _run(trial, path, examples)
-        false = [id_ for id_, result in tests.items() if result.outcome != "passed"]
-        problem = f"an example does not hold: {false[0]}" if false else ""
     if missing:
         return Found(f"the docstring does not mention: {', '.join(missing)}", share=share, parts=parts, tests=tests)
+    problem = problem or false
     return Found(problem, share=share if not problem else min(share, 0.5), parts=parts, tests=tests)
 
 
@@ -86,11 +84,11 @@ def _wanted(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, tuple[str
     spec = node.args
     names = [one.arg for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *filter(None, (spec.vararg, spec.kwarg)))]
     wanted: dict[str, tuple[str, ...]] = {f"parameter {one}": (one,) for one in names if one not in ("self", "cls")}
-    inside = walk(node)
+    inside = list(_own(node.body))
     if any(isinstance(one, ast.Return) and one.value is not None and not _is_none(one.value) for one in inside):
-        wanted["what is returned"] = ("return", "returns", "returned")
+        wanted["what is returned"] = _RETURNED
     if any(isinstance(one, ast.Yield | ast.YieldFrom) for one in inside):
-        wanted["what is yielded"] = ("yield", "yields", "yielded", "iterator", "generator")
+        wanted["what is yielded"] = _YIELDED
     for one in inside:
         if isinstance(one, ast.Raise) and one.exc is not None:
             called = one.exc.func if isinstance(one.exc, ast.Call) else one.exc
@@ -98,6 +96,14 @@ def _wanted(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, tuple[str
             if error[:1].isupper():
                 wanted[f"error {error}"] = (error,)
     return wanted
+
+
+def _own(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """What runs when the function itself does: not what is inside functions and classes that it defines."""
+    for node in nodes:
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            yield node
+            yield from _own(list(ast.iter_child_nodes(node)))
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -108,84 +114,54 @@ def _says(text: str, word: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE if word.islower() else 0) is not None
 
 
-def _examples(text: str, name: str) -> tuple[list[doctest.Example], str]:
-    """The examples of a docstring, and what is wrong with them."""
+def _missing(text: str, wanted: dict[str, tuple[str, ...]]) -> list[str]:
+    """What no sentence or entry of a list says. One of nothing but wanted words says nothing; an error may be shown by an example."""
     try:
-        found = doctest.DocTestParser().get_examples(text)
-        trees = [ast.parse(one.source) for one in found]
-    except (ValueError, SyntaxError) as error:
-        return [], f"an example does not parse: {error}"[:200]
-    if len(found) > _MOST_EXAMPLES:
-        return [], f"more than {_MOST_EXAMPLES} examples"
-    for one, tree in zip(found, trees, strict=True):
-        if one.options:
-            return [], "doctest directives are not accepted"
-        for node in ast.walk(tree):
-            word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-            if word in _REFUSED or (word.startswith("_") and word != "_") or isinstance(node, ast.Import | ast.ImportFrom):
-                return [], f"an example must not need {ast.unparse(node)[:60]}"
-    last = name.rpartition(".")[2]
-    shown = [
-        one for one, tree in zip(found, trees, strict=True)
-        if one.want.strip() and any(isinstance(node, ast.Call) and _called(node) == last for node in ast.walk(tree))
+        parts = doctest.DocTestParser().parse(text)
+    except ValueError:
+        parts = [text]
+    shown = {one.exc_msg.partition(":")[0].strip().rpartition(".")[2] for one in parts if not isinstance(one, str) and one.exc_msg}
+    listed = {word.lower() for words in wanted.values() for word in words}
+
+    def tells(unit: str, entry: bool) -> bool:
+        words = re.findall(r"\w+", unit.lower())
+        others = sum(word not in listed for word in words)
+        long = entry or others > 1 or len(words) > min(3, len(wanted))
+        return long and others >= max(1, (len(words) - others) // 2)
+
+    def bare(line: str) -> bool:
+        words = set(re.findall(r"\w+", line.lower()))
+        return len(wanted) > 1 and words <= listed and all(any(_says(line, word) for word in all_) for all_ in wanted.values())
+
+    prose = "\n\n".join(one for one in parts if isinstance(one, str))
+    prose = "\n".join(line for line in prose.split("\n") if not line.strip() or not bare(line))
+    units = [unit for unit, entry in _units(prose) if tells(unit, entry)]
+    return [
+        label for label, words in wanted.items()
+        if not any(_says(unit, word) for unit in units for word in words) and not (label.startswith("error ") and words[0] in shown)
     ]  # fmt: skip
-    return found, "" if shown else f"no example calls {last} and shows what comes"
 
 
-def _called(node: ast.Call) -> str:
-    return node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+_UNDERLINE = re.compile(r"\s*[-=~^]{3,}\s*$")
+_LABEL = re.compile(r"\s*(?:[:@]\w|(?:[-*+]\s+)?[`*]*\w+[`*]*(?:\s*\([^()]*\))?\s*:(?:\s|$))")
 
 
-def _run(trial: Trial, path: str, examples: Sequence[doctest.Example]) -> dict[str, TestResult]:
-    """Result of each example that has an answer, in their order, under its source.
+def _units(prose: str) -> Iterator[tuple[str, bool]]:
+    """Sentences, and entries such as ``x: a number`` or a heading with what stands below it, which are told by True."""
+    for block in re.split(r"\n\s*\n", re.sub(r":[ \t]*\n\s*\n", ":\n", prose)):
+        lines = block.split("\n")
+        kept = [line.strip() for line in lines if not _UNDERLINE.match(line)]
+        for sentence in re.split(r"(?<=[.!?])\s+", " ".join(kept)):
+            yield sentence, False
+        for at, line in enumerate(lines):
+            below = lines[at + 1 :]
+            if not (below and _UNDERLINE.match(below[0])):
+                depth = len(line) - len(line.lstrip())
+                deeper = [len(one) - len(one.lstrip()) > depth for one in below]
+                below = below[: (*deeper, False).index(False)]
+            if below or _LABEL.match(line):
+                yield "\n".join((line, *below)), True
 
-    Each must hold, and must not hold with another answer: what passes then has deceived its runner. The code is not the
-    candidate's, so that only examples could try.
-    """
-    ids = [(number, one.source.strip()) for number, one in enumerate(examples) if one.want.strip()]
-    text = _RUNNER.format(
-        module=module_name(path)[0], examples=[(one.source, one.want, one.exc_msg) for one in examples],
-        tests="".join(f"\n\ndef test_{number}():\n    _check({number})\n" for number, _ in ids),
-    )  # fmt: skip
-    nonce = secrets.token_hex(16)
-    job = Job(
-        "pytest", {**trial.files, _TESTS: text}, tests=(_TESTS,), protected=(_TESTS,), nonce=nonce,
-        environment=environment_of(trial.task), fresh_process=is_cold(trial.task),
-        cpu_s=min(trial.limits.pytest_cpu_s, 5.0),
-    )  # fmt: skip
-    seen = report(trial.sandbox.run(job), nonce)
-    return {
-        source: TestResult(outcome="passed" if seen.results.get(f"{_TESTS}::test_{number}") == "passed" else "failed")
-        for number, source in ids
-    }
-
-
-_RUNNER = """
-import doctest
-import importlib
-
-_examples = {examples!r}
-
-
-def _holds(at, change):
-    scope = dict(vars(importlib.import_module({module!r})))
-    rows = [doctest.Example(*one) for one in _examples[: at + 1]]
-    if change:
-        source, want, error = _examples[at]
-        rows[at] = doctest.Example(source, want + "~\\n", error and error + "~")
-    runner = doctest.DocTestRunner(verbose=False)
-    failed = []
-    runner.report_failure = lambda out, test, example, got: failed.append(example)
-    runner.report_unexpected_exception = lambda out, test, example, info: failed.append(example)
-    runner.run(doctest.DocTest(rows, scope, "example", None, 0, None), out=lambda text: None)
-    return rows[at] not in failed
-
-
-def _check(at):
-    assert _holds(at, False)
-    assert not _holds(at, True)
-{tests}
-"""
 
 RULES = Rules(
     kind=Kind.DOCGEN,

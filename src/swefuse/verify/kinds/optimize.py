@@ -17,13 +17,21 @@
 
 from __future__ import annotations
 
+import ast
+
 from swefuse.records import Kind
 from swefuse.verify.kinds.base import Found, Rules, Trial
-from swefuse.verify.kinds.others import other_suites
+from swefuse.verify.kinds.others import DYNAMIC, other_suites, strange_names
 from swefuse.verify.measure import lines_run
+from swefuse.verify.screen import protected_paths
 from swefuse.workspace import Files
 
 ENOUGH = 0.5
+# where lines run that the counter does not see
+_UNCOUNTED = frozenset(
+    {"settrace", "setprofile", "gettrace", "_getframe", "f_trace", "f_trace_lines", "monitoring", "threading", "_thread"}
+    | {"concurrent", "multiprocessing", "subprocess", "fork", "asyncio"}
+)
 
 
 def check(trial: Trial) -> Found:
@@ -42,12 +50,22 @@ def check(trial: Trial) -> Found:
         return Found(
             f"it saves {share:.0%} of the lines that the reference saves; {ENOUGH:.0%} are needed", share=share, parts=parts
         )
-    reason = other_suites(trial)
+    reason = strange_names(trial, DYNAMIC | _UNCOUNTED) or other_suites(trial)
     return Found(reason, share=0.0 if reason else share, parts=parts)
 
 
 def _lines(trial: Trial, state: Files) -> int | None:
-    return lines_run(trial.sandbox, trial.task, trial.suite, state, trial.limits)
+    """Lines run by the state as it would be laid out by a machine, so that writing more on one line gains nothing."""
+    tests = set(protected_paths(trial.task))
+    plain = {path: _laid_out(text) if path.endswith(".py") and path not in tests else text for path, text in state.items()}
+    return lines_run(trial.sandbox, trial.task, trial.suite, plain, trial.limits)
+
+
+def _laid_out(text: str) -> str:
+    try:
+        return ast.unparse(ast.parse(text)) + "\n"
+    except (SyntaxError, ValueError, RecursionError):
+        return text
 
 
 RULES = Rules(

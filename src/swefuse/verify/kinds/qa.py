@@ -12,7 +12,7 @@ The answer is written as a literal into ``answer.py``; a function that works it 
     >>> judge(task, {"answer.py": "def answer():\\n    return 6\\n"}).outcome.value
     'PASSED'
     >>> judge(task, {"answer.py": "def answer():\\n    return 3 * 2\\n"}).reason
-    'answer.py must hold one function that returns a literal, and nothing else'
+    'answer.py must hold one function without parameters that returns a literal, and nothing else'
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ def check(trial: Trial) -> Found:
         return Found(f"only {path} may change", share=0.0)
     if _is_literal(trial.files.get(path, "")):
         return Found()
-    return Found(f"{path} must hold one function that returns a literal, and nothing else", share=0.0)
+    return Found(f"{path} must hold one function without parameters that returns a literal, and nothing else", share=0.0)
 
 
 def _is_literal(text: str) -> bool:
     try:
         body = ast.parse(text).body
+        body = [one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         if len(body) != 1 or not isinstance(body[0], ast.FunctionDef) or body[0].decorator_list:
+            return False
+        if ast.unparse(body[0].args) or body[0].returns or getattr(body[0], "type_params", []):  # code may hide in each
             return False
         statements = [one for one in body[0].body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         if len(statements) != 1 or not isinstance(statements[0], ast.Return) or statements[0].value is None:

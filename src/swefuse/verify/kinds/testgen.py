@@ -15,16 +15,19 @@
 0.0
 >>> cheat = "def test():\\n    assert hash(open('m.py').read()) == hash(" + repr(code) + ")\\n"
 >>> judge(task, {"test_m.py": cheat}).reason
-'these tests look at how the code is spelled, not at what it does: test_m.py::test'
+'these tests look at how the code is spelled, not at what it does: a copy of the code'
 """
 
 from __future__ import annotations
 
 import ast
 import random
+import re
 import secrets
+from pathlib import PurePosixPath
 
-from swefuse.code.functions import Function, Source, functions, local_names, rename, walk
+from swefuse.code.duplicates import SIMILAR, similarity
+from swefuse.code.functions import Function, Source, body_hash, functions, local_names, rename, walk
 from swefuse.code.imports import imported_modules
 from swefuse.code.operators import apply, breaks
 from swefuse.errors import DataError
@@ -35,8 +38,15 @@ from swefuse.verify.tests import environment_of, is_cold
 from swefuse.workspace import Files, blob_ref
 
 MOST_MUTANTS = 16
+LEAST_STATEMENTS = 2  # of a function that can be a copy of another
 ENOUGH = 0.8
 _SLOWER, _LEAST_CPU_S = 10.0, 0.5
+_SPELLING = "these tests look at how the code is spelled, not at what it does"
+# what a test of behaviour does not need, and one that tells the right code from a bug by its text does
+_LOOKING = frozenset(
+    {"inspect", "ast", "dis", "tokenize", "linecache", "symtable", "getsource", "__code__", "co_code", "co_consts", "co_names"}
+    | {"__file__", "exec", "eval", "compile", "pytestconfig", "getoption", "maxfail", "getrlimit", "settrace", "setprofile"}
+)
 
 
 def check(trial: Trial) -> Found:
@@ -45,6 +55,8 @@ def check(trial: Trial) -> Found:
     stray = [path for path in trial.changed if path != tests]
     if stray:
         return Found(f"{stray[0]}: only {tests} may change", share=0.0)
+    if looks := _looks(trial.files.get(tests, ""), trial.task.files[module], module):
+        return Found(f"{_SPELLING}: {looks}", share=0.0, outcome=Outcome.TAMPERED)
     output, seen = _run(trial, trial.files, trial.task.files[module], trial.limits.pytest_cpu_s)
     if output.limit in ("cpu", "wall"):
         return Found(f"over the {output.limit} time limit on the right code", 0.0, Outcome.TIMEOUT)
@@ -55,15 +67,50 @@ def check(trial: Trial) -> Found:
         return Found(reason[:500], 0.0, Outcome.TAMPERED if seen.broken == TAMPERED else Outcome.FAILED, tests=shown)
     cpu_s = min(trial.limits.pytest_cpu_s, max(_LEAST_CPU_S, _SLOWER * output.cpu_s))
     if spelled := _depend_on_spelling(trial, cpu_s):
-        reason = f"these tests look at how the code is spelled, not at what it does: {', '.join(spelled[:5])}"
-        return Found(reason, share=0.0, outcome=Outcome.TAMPERED, tests=shown)
+        return Found(f"{_SPELLING}: {', '.join(spelled[:5])}", share=0.0, outcome=Outcome.TAMPERED, tests=shown)
     wanted = _wanted(trial, cpu_s)
-    killed = sum(_kills(trial, trial.files, number, cpu_s) for number in wanted)
+    half = len(wanted) // 2
+    killed = sum(_kills(trial, trial.files, number, cpu_s) for number in wanted[:half])
+    _, control = _run(trial, trial.files, trial.task.files[module], cpu_s)  # among the others, and like them in all but the code
+    if not control.good:
+        reason = f"the right code fails when it is run like the bugs: {', '.join(control.failed[:5]) or control.broken}"
+        return Found(reason[:500], share=0.0, outcome=Outcome.TAMPERED, tests=shown)
+    killed += sum(_kills(trial, trial.files, number, cpu_s) for number in wanted[half:])
     share = killed / len(wanted)
     least = float(trial.task.goal.get("least", ENOUGH))
     parts = {"mutants": float(len(wanted)), "killed": float(killed)}
     reason = f"{killed} of {len(wanted)} bugs are noticed; {least:.0%} are needed" if share < least else ""
     return Found(reason, share=share, parts=parts, tests=shown)
+
+
+def _looks(tests: str, module_text: str, module: str) -> str:
+    """What in the tests looks at the module's text, or repeats it; empty when nothing does, and where the module does so itself."""
+    tree = ast.parse(tests)  # the caller has seen that it parses
+    own = set(re.findall(r"\w+", module_text))
+    for node in ast.walk(tree):
+        words = {node.id} if isinstance(node, ast.Name) else {node.attr} if isinstance(node, ast.Attribute) else set()
+        if isinstance(node, ast.arg):
+            words = {node.arg}
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            words = {alias.name.partition(".")[0] for alias in node.names} | {str(getattr(node, "module", ""))}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            path = PurePosixPath(module).name
+            words = {"_swefuse"} if "_swefuse" in node.value else {f"the file {path}"} if path in node.value else set()
+            words |= {"a copy of the code"} if _repeats(node.value, module_text) else set()
+        if found := sorted(word for word in words if word in _LOOKING - own or word.startswith(("_swefuse", "the file", "a copy"))):
+            return found[0]
+    return "a copy of the code" if _repeats(tests, module_text) else ""
+
+
+def _repeats(text: str, module_text: str) -> bool:
+    """Whether a text holds functions that are, name for name or nearly, functions of the module: an oracle that states nothing."""
+    try:
+        here, there = functions(ast.parse(text)), functions(ast.parse(module_text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    bodies = [(body_hash(one), "\n".join(map(ast.unparse, one.body))) for one in there if len(one.body) >= LEAST_STATEMENTS]
+    mine = [(body_hash(one), "\n".join(map(ast.unparse, one.body))) for one in here if len(one.body) >= LEAST_STATEMENTS]
+    return any(a == c or similarity(b, d) >= SIMILAR for a, b in mine for c, d in bodies)
 
 
 def _wanted(trial: Trial, cpu_s: float) -> list[int]:
@@ -82,7 +129,8 @@ def _kills(trial: Trial, state: Files, number: int, cpu_s: float) -> bool:
     tests = trial.goal("tests")
 
     def run() -> bool:
-        return not _run(trial, state, _mutants(trial)[number], cpu_s, fail_fast=True)[1].good
+        output, seen = _run(trial, state, _mutants(trial)[number], cpu_s)
+        return bool(output.limit or seen.broken or seen.failed) or not seen.ended
 
     found: bool = trial.remember((blob_ref(state.get(tests, "")), number), run)
     return found
@@ -116,13 +164,14 @@ def _depend_on_spelling(trial: Trial, cpu_s: float) -> list[str]:
     return [] if seen.good else seen.failed or [seen.broken or "no test ran to its end"]
 
 
-def _run(trial: Trial, state: Files, module_text: str, cpu_s: float, fail_fast: bool = False) -> tuple[Output, Report]:
+def _run(trial: Trial, state: Files, module_text: str, cpu_s: float) -> tuple[Output, Report]:
+    """One run to the first failure; only the module's text, and what it may take, tells one run from another."""
     module, tests = trial.goal("module"), trial.goal("tests")
     files = {**trial.task.files, tests: state.get(tests, ""), module: module_text}
     preload = imported_modules(tuple(text for path, text in sorted(trial.task.files.items()) if path.endswith(".py")))
     nonce = secrets.token_hex(16)
     job = Job(
-        "pytest", files, parse=(tests,), tests=(tests,), protected=(module,), nonce=nonce, preload=preload, fail_fast=fail_fast,
+        "pytest", files, parse=(tests,), tests=(tests,), protected=(module,), nonce=nonce, preload=preload, fail_fast=True,
         environment=environment_of(trial.task), fresh_process=is_cold(trial.task), cpu_s=cpu_s,
     )  # fmt: skip
     output = trial.sandbox.run(job)
@@ -153,8 +202,9 @@ RULES = Rules(
     edits="the file of tests",
     protected="the code under test",
     verified=(
-        "every test passes on the code, and on the same code with other local names, layout and bytecode; enough of the bugs put "
-        "into the code make a test fail (at most 16, only those that the reference's tests notice)"
+        "every test passes on the code, and on the same code with other local names, layout and bytecode; none looks at the "
+        "code's text or repeats it; enough of the bugs put into the code make a test fail (at most 16, only those that the "
+        "reference's tests notice)"
     ),
     scored="share of these bugs that are noticed; 0 if a test fails on the right code",
     goal={
