@@ -30,7 +30,6 @@ from swefuse.verify.kinds.docgen_run import Bounds, examples_of, run, unshown
 
 _RETURNED = ("return", "returns", "returned", "returning", "result", "results", "gives", "produces")
 _YIELDED = ("yield", "yields", "yielded", "yielding", "iterator", "generator", "gives", "produces")
-_PROPERTIES = ("property", "cached_property", "functools.cached_property")
 
 
 def check(trial: Trial) -> Found:
@@ -115,7 +114,7 @@ def _says(text: str, word: str) -> bool:
 
 
 def _missing(text: str, wanted: dict[str, tuple[str, ...]]) -> list[str]:
-    """What no sentence or entry of a list says. One of nothing but wanted words says nothing; an error may be shown by an example."""
+    """What no sentence or entry says; nothing but wanted words says nothing, and an error may be shown by an example."""
     try:
         parts = doctest.DocTestParser().parse(text)
     except ValueError:

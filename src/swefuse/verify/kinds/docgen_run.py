@@ -22,9 +22,11 @@ from swefuse.verify.tests import environment_of, is_cold
 
 _TESTS = "test_swefuse_examples.py"
 _MOST_EXAMPLES = 50
-_HARMLESS = frozenset(
-    "asyncio collections datetime decimal fractions functools io itertools json math operator pathlib re statistics string".split()
-)
+_PROPERTIES = ("property", "cached_property", "functools.cached_property")
+_HARMLESS = frozenset({
+    "asyncio", "collections", "datetime", "decimal", "fractions", "functools", "io", "itertools", "json", "math", "operator",
+    "pathlib", "re", "statistics", "string",
+})  # fmt: skip
 # what an example of ordinary use does not need, and one that deceives its runner does
 _INNER = frozenset({"builtins", "ctypes", "doctest", "gc", "importlib", "inspect", "pytest", "unittest"})
 _NAMES = _INNER | {
@@ -103,7 +105,7 @@ class Bounds:
 def examples_of(text: str, bounds: Bounds) -> tuple[list[doctest.Example], str]:
     """The examples of a docstring, and what is wrong with them."""
     try:
-        found = doctest.DocTestParser().getexamples_of(text)
+        found = doctest.DocTestParser().get_examples(text)
         trees = [ast.parse(one.source) for one in found]
     except (ValueError, SyntaxError) as error:
         return [], f"an example does not parse: {error}"[:200]
@@ -127,9 +129,7 @@ def unshown(name: str) -> str:
     return f"no example calls {name.rpartition('.')[2]} and shows what comes"
 
 
-def run(
-    trial: Trial, path: str, name: str, examples: Sequence[doctest.Example], gives: bool
-) -> tuple[dict[str, TestResult], bool]:
+def run(trial: Trial, path: str, name: str, examples: Sequence[doctest.Example], gives: bool) -> tuple[dict[str, TestResult], bool]:
     """Result of each example that has an answer, in their order, under its source; and whether one tells what ``name`` does.
 
     Each must hold, and must not hold with another answer: what passes then has deceived its runner. The code is not the
