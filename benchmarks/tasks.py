@@ -15,6 +15,7 @@ import resource
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -85,9 +86,12 @@ def made_of(places: dict[str, Path], workers: int, out: Path | None) -> dict[str
     with tempfile.TemporaryDirectory() as folder, ProcessExecutor(workers, init_worker) as executor:
         place = (out or Path(folder)) / "mined"
         place.mkdir(parents=True, exist_ok=True)
-        counts = run([*places.values()], place, Selection(SINCE, environments=(AUTO,)), executor, told)
-    print(f"{counts['tasks']} of {counts['tried']} candidates; refused: {counts['refused']}", file=sys.stderr)
-    return {"mine_yield": 100 * counts["tasks"] / max(1, counts["tried"])}
+        run([*places.values()], place, Selection(SINCE, environments=(AUTO,)), executor, told)
+        wanted = {commit.sha for path in places.values() for commit in candidates(Repository(path).commits(SINCE))}
+        rows = [json.loads(line) for line in (place / "attempts.jsonl").read_text(encoding="utf-8").splitlines()]
+    refused = Counter(row["refusal"] for row in rows if row["commit"] in wanted)
+    print(f"{refused.pop('', 0)} of {len(wanted)} candidates; refused: {dict(refused.most_common())}", file=sys.stderr)
+    return {"mine_yield": 100 * (1 - refused.total() / max(1, len(wanted)))}
 
 
 def scan(places: dict[str, Path]) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from swefuse.sandbox import environments
 from swefuse.sandbox.base import Job
 from swefuse.sandbox.conformance import read
 from swefuse.sandbox.local import MOST_WORKERS, LocalSandbox
+from wheels import wheel
 
 TESTS = "import old_thing\ndef test_a():\n    assert old_thing.VALUE == %d\n"
 
@@ -67,27 +67,17 @@ def test_names_are_those_that_are_there_and_packages_have_versions() -> None:
     assert environments.make(["PyTest==7.4.4"]) == "pytest-7.4.4", "it is there, and left as it is"
 
 
-def wheel(folder: Path, name: str, version: str, value: int) -> None:
-    """A wheel as an index would give it."""
-    about = f"{name}-{version}.dist-info"
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
-        archive.writestr(f"{name}.py", f"VALUE = {value}\n")
-        archive.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{about}/RECORD", "")
-
-
 def test_what_is_required_is_installed_once_and_what_cannot_be_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = tmp_path / "shelf"
     shelf.mkdir()
-    wheel(shelf, "old_thing", "1.0", 1)
-    wheel(shelf, "old_thing", "2.0", 2)
+    wheel(shelf, "old_thing", "1.0", {"old_thing.py": "VALUE = 1\n"})
+    wheel(shelf, "old_thing", "2.0", {"old_thing.py": "VALUE = 2\n"})
     for key, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(shelf), "PIP_CONFIG_FILE": os.devnull}.items():
         monkeypatch.setenv(key, value)
     name = environments.dated(["old_thing<2"], "2024-01-01")
     assert name.startswith("auto-2024-01-01-") and environments.known() == [name]
     assert "VALUE = 1" in Path(environments.folder(name), "old_thing.py").read_text()
-    wheel(shelf, "old_thing", "1.5", 5)
+    wheel(shelf, "old_thing", "1.5", {"old_thing.py": "VALUE = 5\n"})
     assert environments.dated(["old_thing<2"], "2024-01-01") == name, "it is not made again"
     assert "VALUE = 1" in Path(environments.folder(name), "old_thing.py").read_text()
     assert environments.dated(["old_thing<2"], "2025-01-01") != name

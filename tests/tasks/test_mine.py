@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,16 @@ from history import History, shop
 
 from swefuse.errors import DataError, UserError
 from swefuse.records import Outcome, Task
+from swefuse.sandbox import environments
 from swefuse.scale import InlineExecutor
-from swefuse.tasks.attempts import Refusal
+from swefuse.tasks.attempts import Refusal, strays
 from swefuse.tasks.commits import candidates
 from swefuse.tasks.git import Repository
 from swefuse.tasks.mine import Selection, run
 from swefuse.tasks.store import load_tasks, save_tasks
 from swefuse.tasks.workers import init_worker
 from swefuse.verify import Candidate, verify_many
+from wheels import wheel
 
 ODD, TEXT = "fix half of odd numbers", "fix double of text"
 
@@ -208,3 +211,30 @@ def test_a_repository_is_named_as_it_was_cloned(tmp_path: Path, url: str, name: 
     if url:
         history.git("remote", "add", "origin", url)
     assert Repository(history.folder).name == name
+
+
+def test_a_name_that_holds_the_time_is_not_taken_for_a_test_that_fails() -> None:
+    expected = ["t.py::a[10:00:01]", "t.py::b[x]", "t.py::c", "t.py::d[1]"]
+    assert strays(expected, ["t.py::a[10:00:02]", "t.py::b[x]"]) == {"t.py::a[10:00:01]"}
+    assert strays(expected, ["t.py::a[10:00:01]"]) == set()
+    assert strays(expected, []) == set()
+
+
+def test_a_module_that_tests_lack_is_added_to_what_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    wheel(shelf, "old_thing", "1.0", {"old_thing.py": "VALUE = 1\n"})
+    wheel(shelf, "pytest", "7.4.9", {})  # a name, so that the pytest that is installed is taken
+    for key, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(shelf), "PIP_CONFIG_FILE": os.devnull}.items():
+        monkeypatch.setenv(key, value)
+    monkeypatch.setenv("SWEFUSE_ENVIRONMENTS", str(tmp_path / "environments"))
+    history = History(tmp_path / "shop")
+    history.commit("begin", {"calc.py": "def half(x):\n    return x // 2\n"})
+    test = "import old_thing\nfrom calc import half\n\n\ndef test_half():\n    assert half(3) == 1.5\n"
+    history.commit("fix half", {"calc.py": "def half(x):\n    return x / 2\n", "test_calc.py": test})
+    run([history.folder], tmp_path, Selection(environments=("auto",)), InlineExecutor())
+    (task,) = load_tasks(tmp_path / "tasks.jsonl")
+    assert task.suites[0].fail_to_pass == ("test_calc.py::test_half",)
+    assert task.evidence is not None and task.evidence.environment.startswith("auto-2024-04-01-")
+    (again,) = [name for name in environments.known() if name != task.evidence.environment]
+    assert not Path(environments.folder(again), "old_thing.py").exists(), "the first one was made of what the tree says"

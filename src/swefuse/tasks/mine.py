@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from swefuse.records import Evidence, Kind, Provenance, Suite, Task
 from swefuse.sandbox import environments
 from swefuse.scale import Executor
 from swefuse.tasks import other_kinds
-from swefuse.tasks.attempts import CPU_S, ELSEWHERE, OLD, Attempt, Order, Refusal, Runs, ended
+from swefuse.tasks.attempts import CPU_S, ELSEWHERE, OLD, Attempt, Order, Refusal, Runs, ended, strays
 from swefuse.tasks.commits import candidates, is_test_file, sides, states
 from swefuse.tasks.environment import licence, supplied
 from swefuse.tasks.git import opened
@@ -27,6 +28,9 @@ from swefuse.tasks.workers import sandbox
 from swefuse.workspace import Files
 
 AUTO = "auto"
+MOST_MISSING = 4  # modules that are added to an environment one after the other
+DISTRIBUTIONS = {"dateutil": "python-dateutil", "yaml": "PyYAML", "zope": "zope.interface", "pkg_resources": "setuptools<81"}
+_LACKS = re.compile(r"No module named '(\w+)")
 SLOWER = 10.0  # what the state without the repair may take, as a multiple of what it takes with it
 SHOWN = 5  # failing tests that an instruction names
 Progress = Callable[[int, int], None]
@@ -124,8 +128,11 @@ def try_commit(order: Order) -> Attempt:
         runs.parent = before
         first = judged(order, runs, own)
         for name in order.environments if first.refusal in ELSEWHERE else ():
-            runs.environment = _of_its_time(commit.date, after) if name == AUTO else name
-            if (found := judged(order, runs, own)).task is not None:
+            found = _in_its_time(order, runs, partial(judged, order, runs, own), after) if name == AUTO else None
+            if found is None:
+                runs.environment = name
+                found = judged(order, runs, own)
+            if found.task is not None:
                 return found
             first = first if name != AUTO else replace(found, cpu_s=runs.cpu_s)  # it had what was said to be needed
         if first.refusal in ELSEWHERE and (elsewhere := repository.submodules(commit.sha)):
@@ -139,10 +146,23 @@ def try_commit(order: Order) -> Attempt:
         return Attempt(commit, None, Refusal.ERROR, f"{type(error).__name__}: {error}"[:300])
 
 
-def _of_its_time(date: str, files: Files) -> str:
+def _in_its_time(order: Order, runs: Runs, judge: Callable[[], Attempt], files: Files) -> Attempt:
+    """The attempt in an environment of the commit's time; a module that its tests lack then is added, a few times."""
+    missing: list[str] = []
+    while True:
+        runs.environment = _of_its_time(order.commit.date, files, missing)
+        found = judge()
+        lacks = _LACKS.search(found.detail) if found.refusal in ELSEWHERE else None
+        name = DISTRIBUTIONS.get(lacks[1], lacks[1]) if lacks else ""
+        if not name or name in missing or len(missing) == MOST_MISSING or any(f"{name}/" in path for path in files):
+            return found
+        missing.append(name)
+
+
+def _of_its_time(date: str, files: Files, missing: Sequence[str] = ()) -> str:
     """Name of the environment with what the tests of a tree need, as it was in the quarter after a date."""
     series, day = of_its_time(date)
-    runner, wanted = f"pytest=={series}.*", needs(files)
+    runner, wanted = f"pytest=={series}.*", [*needs(files), *missing]
     names = [re.split(r"[^\w.-]", one)[0] for one in wanted]
     for packages in (wanted, names):  # what is pinned may be too old for this Python
         with contextlib.suppress(InfraError):
@@ -166,7 +186,7 @@ def _judged(order: Order, runs: Runs, own: str) -> Attempt:
         return Attempt(
             order.commit, None, Refusal.NO_END, f"over the {output.limit} limit" if output.limit else "it died", runs.cpu_s
         )
-    steady = {id_ for id_ in good[0] if len({found.get(id_, "absent") for found in good}) == 1}
+    steady = {id_ for id_ in good[0] if len({found.get(id_, "absent") for found in good}) == 1} - strays(good[0], before)
     dropped = tuple(sorted({id_ for found in good for id_ in found} - steady))
     passing = [id_ for id_ in good[0] if id_ in steady and good[0][id_] == "passed"]
     decisive = tuple(id_ for id_ in passing if before.get(id_) != "passed")

@@ -20,7 +20,7 @@ from swefuse.code.functions import body_hash
 from swefuse.errors import DataError, SandboxError
 from swefuse.records import Evidence, Kind, ModelStep, Provenance, Suite, Task, content_hash
 from swefuse.scale import Executor
-from swefuse.tasks.attempts import ended, results
+from swefuse.tasks.attempts import ended, results, strays
 from swefuse.tasks.commits import is_source, is_test_file
 from swefuse.tasks.environment import licence
 from swefuse.tasks.git import opened
@@ -352,7 +352,8 @@ def _once(order: Order, one: Surveyed, files: Mapping[str, str]) -> Attempt:
         return Attempt(refusal=Refusal.HANGS, detail=why, cpu_s=output.cpu_s)
     if broken or not ended(output):
         return Attempt(refusal=Refusal.NOT_COLLECTED_WITH_BUG, detail=broken[-300:], cpu_s=output.cpu_s)
-    failing = tuple(id_ for id_ in one.passing if outcomes.get(id_) != "passed")
+    gone = strays(one.passing, outcomes)
+    failing = tuple(id_ for id_ in one.passing if outcomes.get(id_) != "passed" and id_ not in gone)
     passing = tuple(id_ for id_ in one.passing if outcomes.get(id_) == "passed")
     return Attempt(one.tests, failing, passing, shown=details(output, failing), cpu_s=output.cpu_s)
 
