@@ -75,6 +75,7 @@ def test_examples_that_show_nothing_or_deceive_are_refused(examples: str, reason
     [
         "x return ValueError",
         "x, return, ValueError.",
+        "x: y\nreturn: z\nValueError: w",
         "x return ValueError\nThis halves a number that is even.",
         "Halves a number that is even.\n\nx\n\nreturn\n\nValueError",
     ],
@@ -176,6 +177,11 @@ def test_every_kind_of_method_can_be_shown(name: str, doc: str, verifier: Verifi
         ("def up(n):\n    yield from range(n)\n", "up", "Yield numbers below n.\n\n>>> list(up(0))\n[]"),
         ("def get(d, k):\n    return d.get(k)\n", "get", "Return what d has for k.\n\n>>> get({}, 1) is None\nTrue"),
         ("def get(d):\n    return dict(d)\n", "get", "Return a copy of d.\n\n>>> 'a' in get({'a': 1})\nTrue"),
+        (
+            "NAMES = []\n\n\ndef put(x):\n    NAMES.append(x)\n    return len(NAMES)\n", "put",
+            "Put x in and return how many there are.\n\n>>> _ = put('a')\n>>> NAMES\n['a']",
+        ),
+        ("def dec(x):\n    return x - 1\n", "dec", "Return x less one.\n\n>>> n = 5\n>>> while n:\n...     n = dec(n)\n>>> n\n0"),
         ("def even(n):\n    return not n or not even(n - 1)\n", "even", "Whether n is even, as a result.\n\n>>> even(3)\nFalse"),
         (
             "from functools import lru_cache\n\n\n@lru_cache\ndef half(x):\n    return x // 2\n", "half",
@@ -208,6 +214,12 @@ def test_a_function_that_does_nothing_shows(verifier: Verifier) -> None:
     code = "def push(items, x):\n    items.append(x)\n"
     verdict = judged(verifier, "Append x to items.\n\n>>> a = [1]\n>>> push(a, 2)\n>>> a[0]\n1", code, "push")
     assert verdict.reason == "no example calls push and shows what comes: they hold whatever it does"
+
+
+def test_a_generator_must_be_read_to_show(verifier: Verifier) -> None:
+    code = "def up(n):\n    yield from range(n)\n"
+    verdict = judged(verifier, "Yield numbers below n.\n\n>>> up(3) is not None\nTrue", code, "up")
+    assert verdict.reason == "no example calls up and shows what comes: they hold whatever it does"
 
 
 def test_a_function_is_the_same_by_way_of_its_package(verifier: Verifier) -> None:

@@ -124,7 +124,7 @@ def _missing(text: str, wanted: dict[str, tuple[str, ...]]) -> list[str]:
 
     def tells(unit: str, entry: bool) -> bool:
         words = re.findall(r"\w+", unit.lower())
-        others = sum(word not in listed for word in words)
+        others = sum(word not in listed and len(word) > entry for word in words)  # one letter describes nothing
         long = entry or others > 1 or len(words) > min(3, len(wanted))
         return long and others >= max(1, (len(words) - others) // 2)
 
@@ -149,7 +149,7 @@ def _units(prose: str) -> Iterator[tuple[str, bool]]:
     """Sentences, and entries such as ``x: a number`` or a heading with what stands below it, which are told by True."""
     for block in re.split(r"\n\s*\n", re.sub(r":[ \t]*\n\s*\n", ":\n", prose)):
         lines = block.split("\n")
-        kept = [line.strip() for line in lines if not _UNDERLINE.match(line)]
+        kept = [line.strip() for line in lines if not _UNDERLINE.match(line) and not _LABEL.match(line)]
         for sentence in re.split(r"(?<=[.!?])\s+", " ".join(kept)):
             yield sentence, False
         for at, line in enumerate(lines):
