@@ -60,7 +60,8 @@ TEMPLATE = Template(
             "be "
             "refused with $error, nothing may lie outside of the folder afterwards, and no link may lead out of it.",
             "`$op` in $module.py trusts the names in an archive: absolute ones, ones with .. and links "
-            "that lead out reach any file of the server. Raise $error for them; other archives are unpacked as before.",
+            "that lead out reach any file of the server. Raise $error for such links and for names with .. in them; for absolute "
+            "names, write nothing outside of the folder. Other archives are unpacked as before.",
             "Path traversal in $module.py. Uploaded archives leave the folder that `$cls` was given (../$evil, or a link to "
             "there). They have to end "
             "in "
@@ -123,6 +124,7 @@ TEMPLATE = Template(
     repair={"more": ', filter="data"'},
     tests={
         "test_$module.py": """
+            import contextlib
             import io
             import tarfile
 
@@ -152,14 +154,26 @@ TEMPLATE = Template(
                 assert not list(tmp_path.rglob("$evil*"))
 
 
-            def test_links_do_not_lead_out(tmp_path):
-                path = tmp_path / "link.tar"
-                with tarfile.open(path, "w") as archive:
-                    entry = tarfile.TarInfo("a$suffix")
-                    entry.type, entry.linkname = tarfile.SYMTYPE, "../../$evil"
-                    archive.addfile(entry)
-                with pytest.raises($error):
-                    $cls(tmp_path / "in").$op(path)
+            def test_absolute_names_reach_nothing(tmp_path):
+                path = pack(tmp_path / "bad.tar", str(tmp_path / "$evil$suffix"), str(tmp_path / "deep" / "$evil$suffix"))
+                with contextlib.suppress($error):
+                    $cls(tmp_path / "deep" / "in").$op(path)
+                assert not list(tmp_path.glob("$evil*")) + list(tmp_path.glob("deep/$evil*"))
+
+
+            @pytest.mark.parametrize("sort", [tarfile.SYMTYPE, tarfile.LNKTYPE], ids=["symbolic", "hard"])
+            def test_links_do_not_lead_out(tmp_path, sort):
+                outside = tmp_path / "$evil"
+                outside.write_text("kept")
+                for target in (str(outside), "../../$evil", "../../../$evil"):
+                    path = tmp_path / "link.tar"
+                    with tarfile.open(path, "w") as archive:
+                        entry = tarfile.TarInfo("a$suffix")
+                        entry.type, entry.linkname = sort, target
+                        archive.addfile(entry)
+                    with pytest.raises($error):
+                        $cls(tmp_path / "deep" / "in").$op(path)
+                assert outside.stat().st_nlink == 1
 
 
             def test_bad_archives_are_remembered(tmp_path):

@@ -62,7 +62,8 @@ TEMPLATE = Template(
                  "    return {str(key): value for key, value in $found.items()}").replace(
                      "($text)", '("{" + $text + "}")'),
                  "A dict of the pairs in a text such as ``'a': 1, 'b': [2]``.", "row of pairs", "$text",
-                 good_call="\"'a': 1, 'b': [2]\"", want='{"a": 1, "b": [2]}', bad_call="\"'a': $hostile\"", odd_call='"\'a\': b"'),
+                 good_call="\"'a': 1, 'b': [2]\"", want='{"a": 1, "b": [2]}', bad_call="\"'a': $hostile\"", odd_call='"\'a\': b"',
+                 more="'a': print(1)|'a': 1} or {'b': exit()|'a': [n for n in (1,)]|'a': 'b'.upper()|'a': int('3')"),
             _row("import operator",
                  'sign, limit = $text.split()\nreturn [value for value in $kept if eval(f"{value} {sign} {limit}")]',
                  f'signs = {COMPARE}\nsign, _, limit = $text.partition(" ")\nif sign not in signs:\n'
@@ -70,23 +71,27 @@ TEMPLATE = Template(
                  '    raise $error(f"no number: {limit!r}") from error\n'
                  "return [value for value in $kept if signs[sign](value, bound)]",
                  "The numbers for which a condition such as ``>= 10`` holds.", "condition", "$text, $kept",
-                 good_call='">= 10", [4, 10, 12]', want="[10, 12]", bad_call='"< $hostile", [1]', odd_call='"is 3", [3]'),
+                 good_call='">= 10", [4, 10, 12]', want="[10, 12]", bad_call='"< $hostile", [1]', odd_call='"is 3", [3]',
+                 others=", [4, 10]", more="< print(1)|>= 1 or exit()|>= 1 and 2|< int('30')|< [30][0]|< 30 if 1 else 0"),
             _row("import re", "name, _, rest = $text.partition(' ')\nleft, right = rest.split()\n"
                  'return eval(f"_{name}({left}, {right})")',
                  "match = re.fullmatch(r'(\\w+) (-?\\d+) (-?\\d+)', $text)\nif not match or match[1] not in STEPS:\n"
                  '    raise $error(f"no step: {$text!r}")\nreturn STEPS[match[1]](int(match[2]), int(match[3]))',
                  "The result of a step such as ``add 2 3`` or ``times 4 5`` with two whole numbers.", "step", "$text",
-                 good_call='"times 4 5"', want="20", bad_call='"add 1 $hostile"', odd_call='"drop 1 2"', before="steps"),
+                 good_call='"times 4 5"', want="20", bad_call='"add 1 $hostile"', odd_call='"drop 1 2"', before="steps",
+                 more="add 1 print(1)|times 4 5 or exit()|add 1 ord('a')|times 4 [5][0]|add int('4') 5|add 4 (lambda:5)()"),
             _row("import re", "return eval($text.replace('%', '/100'))",
                  "total = 0.0\nfor part in $text.split('+'):\n    match = re.fullmatch(r'\\s*(\\d+(?:\\.\\d+)?)(%?)\\s*', part)\n"
                  '    if not match:\n        raise $error(f"no amount: {part!r}")\n'
                  "    total += float(match[1]) / (100 if match[2] else 1)\nreturn total",
                  "The sum of amounts such as ``1.5 + 25%``, where 25% is 0.25.", "sum", "$text",
-                 good_call='"1.5 + 25% + 2"', want="3.75", bad_call='"1 + $hostile"', odd_call='"1 + x"'),
+                 good_call='"1.5 + 25% + 2"', want="3.75", bad_call='"1 + $hostile"', odd_call='"1 + x"',
+                 more="1 + print(1)|1 or exit()|max(1, 2)|1 + int('2')|1 + [2][0]|2 ** 9|1 + (lambda: 2)()"),
         ),
     },
     derive=lambda v: {
         "hostile": HOSTILE, "code": "$do_bad",
+        "texts": ",\n".join(f'"{text}"' for text in v["do_more"].split("|")) + ",", "others": v.get("do_others", ""),
         "known": KNOWN if "do_before" in v else "",
     },
     files={
@@ -137,6 +142,17 @@ TEMPLATE = Template(
                 with pytest.raises($error):
                     $cls().$op($do_bad_call)
                 assert list(tmp_path.iterdir()) == []
+
+
+            EXPRESSIONS = [
+                $texts
+            ]
+
+
+            @pytest.mark.parametrize("text", EXPRESSIONS)
+            def test_no_expression_is_worked_out(text):
+                with pytest.raises($error):
+                    $cls().$op(text$others)
 
 
             def test_other_text_is_refused():

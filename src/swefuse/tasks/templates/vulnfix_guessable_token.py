@@ -144,18 +144,46 @@ TEMPLATE = Template(
     repair={"code": "$way_good", "source": "secrets"},
     tests={
         "test_$module.py": """
+            import datetime
+            import importlib
+            import os
             import random
             import re
             import threading
+            import time
+            import uuid
 
+            import $module
             from $module import $cls
 
+            NAMES = "time", "monotonic", "perf_counter", "process_time", "thread_time"
+            CLOCKS = [f"{name}{end}" for name in NAMES for end in ("", "_ns")]
+            WHEN = datetime.datetime(2020, 1, 2, 3, 4, 5, 678)
 
-            def test_nobody_can_foretell_them():
+
+            class Stopped(datetime.datetime):
+                @classmethod
+                def now(cls, tz=None):
+                    return WHEN
+
+                @classmethod
+                def utcnow(cls):
+                    return WHEN
+
+
+            def test_nobody_can_foretell_them(monkeypatch):
                 made = []
-                for _ in range(3):
-                    random.seed($size)
-                    made.append($cls().$issue("ada"))
+                with monkeypatch.context() as patch:
+                    for clock in CLOCKS:
+                        patch.setattr(time, clock, lambda: $size)
+                    patch.setattr(datetime, "datetime", Stopped)
+                    patch.setattr(os, "getpid", lambda: $size)
+                    patch.setattr(uuid, "uuid1", lambda: uuid.UUID(int=$size))
+                    for _ in range(3):
+                        fresh = importlib.reload($module)
+                        random.seed($size)
+                        made.append(fresh.$cls().$issue("ada"))
+                importlib.reload($module)
                 assert len(set(made)) == 3
 
 

@@ -124,21 +124,41 @@ TEMPLATE = Template(
     tests={
         "test_$module.py": """
             ${wrap_first}import os
-            import pickle$wrap_last
+            import pickle
+            import subprocess$wrap_last
 
+            import pytest
             from $module import $entry, $read, $write
 
 
             class Forged:
+                def __init__(self, call, *given):
+                    self.call, self.given = call, given
+
                 def __reduce__(self):
-                    return os.mkdir, ("owned",)
+                    return self.call, self.given
 
 
-            def test_forged_text_runs_nothing(tmp_path, monkeypatch):
+            FORGED = {
+                "mkdir": Forged(os.mkdir, "owned"),
+                "open": Forged(open, "owned", "w"),
+                "shell": Forged(subprocess.call, ["touch", "owned"]),
+                "eval": Forged(eval, "open('owned', 'w').close()"),
+                "chain": {"$field": [Forged(list, Forged(map, os.mkdir, ["owned"])), Forged(os.mkdir, "also")]},
+            }
+
+
+            @pytest.mark.parametrize("sort", FORGED)
+            def test_forged_text_runs_nothing(tmp_path, monkeypatch, sort):
                 monkeypatch.chdir(tmp_path)
-                $raw = pickle.dumps(Forged())
+                $raw = pickle.dumps(FORGED[sort])
                 assert $read($wrap_to) == {}
                 assert list(tmp_path.iterdir()) == []
+
+
+            def test_only_plain_data_comes_out():
+                $raw = pickle.dumps({"$field": [Forged(complex, 1, 2), Forged(bytearray, 4)]})
+                assert $read($wrap_to) == {}
 
 
             def test_plain_data_comes_back():

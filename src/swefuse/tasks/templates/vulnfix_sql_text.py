@@ -17,6 +17,25 @@ def test_a_quote_is_a_letter(filled):
 
 def test_text_is_never_a_condition(filled):
     assert filled.$op("x' OR 'a' = 'a") == []
+    assert filled.$op('x" OR "a" = "a') == []
+    assert filled.$op("x' OR 1 = 1 --") == []
+    assert filled.$op("x' UNION SELECT $key FROM $things --") == []
+"""
+NUMBER = """
+
+def test_a_number_is_never_a_condition(filled):
+    for given in ("0 OR 1=1 --", "0 UNION SELECT $key FROM $things --", "0 OR 1 = 1 OR 1"):
+        with contextlib.suppress(ValueError, TypeError, sqlite3.Error):
+            assert filled.$op("nobody", given) == []
+"""
+OTHERS = """
+
+def test_other_entries_stay_as_they_are(filled):
+    others = [row for row in filled.$dump() if row[0] != "b2"]
+    for given in ("0, $field = 'x' --", "0 OR 1=1 --", "x' --", "x', $number = 0 --"):
+        with contextlib.suppress(ValueError, TypeError, sqlite3.Error):
+            filled.$op("b2", given)
+        assert [row for row in filled.$dump() if row[0] != "b2"] == others
 """
 CHANGE = """
 def test_one_entry_changes(filled):
@@ -26,8 +45,9 @@ def test_one_entry_changes(filled):
 
 def test_text_is_never_a_condition(filled):
     before = filled.$dump()
-    filled.$op("x' OR 'a' = 'a"$do_also)
-    assert filled.$dump() == before
+    for given in ("x' OR 'a' = 'a", 'x" OR "a" = "a', "x' OR 1 = 1 --"):
+        filled.$op(given$do_also)
+        assert filled.$dump() == before
 """
 
 
@@ -43,6 +63,9 @@ def _statement(v: Values) -> Values:
     else:
         texts = [f"str({gap})" if gap == "$limit" else gap for gap in gaps]
         bad = f'"{sql.format(*[f"{QUOTE} + {text} + {QUOTE}" for text in texts])}"'
+    checks = FIND if v["do_test"] == "find" else CHANGE
+    if "$limit" in gaps or "$field" in gaps[:-1]:
+        checks += NUMBER if v["do_test"] == "find" else OTHERS
     good = sql.replace("'{0}%'", "? || '%'")
     for at in range(len(gaps)):
         good = good.replace(f"'{{{at}}}'", "?").replace(f"{{{at}}}", "?")
@@ -50,7 +73,7 @@ def _statement(v: Values) -> Values:
         "op": f"{v['do_verb']}_{v['noun']}", "built": bad, "passed": "$query", "good_text": f'"{good}"',
         "good_passed": f"$query, ({first},)" if len(gaps) == 1 else f"$query, ({listed})",
         "run": "return [row[0] for row in self.db.execute($passed)]" if v["do_test"] == "find" else "self.db.execute($passed)",
-        "checks": (FIND if v["do_test"] == "find" else CHANGE).strip(),
+        "checks": checks.strip(), "tested": "import contextlib\nimport sqlite3\n\n" if "sqlite3." in checks else "",
     }  # fmt: skip
 
 
@@ -131,7 +154,7 @@ TEMPLATE = Template(
     repair={"built": "$good_text", "passed": "$good_passed"},
     tests={
         "test_$module.py": """
-            import pytest
+            ${tested}import pytest
             from $module import $store
 
 

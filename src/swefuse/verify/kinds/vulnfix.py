@@ -45,7 +45,7 @@ def check(trial: Trial) -> Found:
             return Found(f"{', '.join(fires)} still fires in {path}", share=0.0)
     try:
         reason = next(_elsewhere(trial, frozenset(rules), written), "")
-    except RecursionError:
+    except (RecursionError, MemoryError):
         reason = "code is nested too deeply to be looked at"
     return Found(reason, share=0.0 if reason else 1.0)
 

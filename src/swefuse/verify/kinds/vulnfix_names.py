@@ -55,7 +55,7 @@ _MODULES = frozenset(
     {"builtins", "importlib", "runpy", "code", "codeop", "pdb", "bdb", "gc", "imp", "pkgutil", "pydoc", "zipimport", "timeit"}
     | {"ctypes", "cffi", "cProfile", "profile", "trace", "doctest"}
 )
-_NAMED = {"getattr": 1, "attrgetter": 0, "methodcaller": 0, "delattr": 1, "setattr": 1}
+_NAMED = {"getattr": 1, "attrgetter": 0, "methodcaller": 0}
 _SQL = re.compile(
     r"\bselect\b.*\bfrom\b|\b(?:insert|replace)\b.*\binto\b|\bupdate\b.*\bset\b|\bdelete\s+from\b", re.IGNORECASE | re.DOTALL
 )
@@ -102,9 +102,13 @@ class _File:
     def texts(self) -> Iterator[tuple[ast.expr, str]]:
         """Texts known without running anything, put together where ``+`` does so. Docstrings are none."""
         for node in self.nodes:
-            if isinstance(node, ast.Constant | ast.BinOp | ast.JoinedStr) and (text := _text(node)) is not None:
-                if not isinstance(self.parents.get(node), ast.BinOp | ast.Expr):
-                    yield node, text
+            if not isinstance(node, ast.Constant | ast.BinOp | ast.JoinedStr) or (text := _text(node)) is None:
+                continue
+            parent = self.parents[node]
+            call = self.parents[parent] if isinstance(parent, ast.keyword) else parent
+            mode = isinstance(call, ast.Call) and self.dotted(call.func) == "ast.parse"  # parses only, in the mode "eval"
+            if not mode and not isinstance(parent, ast.BinOp | ast.Expr):
+                yield node, text
 
 
 def _text(node: ast.AST | None) -> str | None:
@@ -142,16 +146,19 @@ def _names(file: _File, names: Callable[[str], object]) -> Iterator[Sight]:
         elif isinstance(node, ast.MatchClass):
             yield from ((node, f"{name}=") for name in node.kwd_attrs if names(name))
     for text_node, text in file.texts():
-        if re.fullmatch(r"[\w.:-]+", text) and any(map(names, re.split(r"[.:-]", text))):
+        if re.fullmatch(r"[\w.:-]+", text) and any(map(names, (text.replace("-", ""), *re.split(r"[.:-]", text)))):
             yield text_node, repr(text)
 
 
 def _random(file: _File, names: Callable[[str], object]) -> Iterator[Sight]:
-    """As ``_names``, but the method ``random()`` of a SystemRandom is fine."""
-    safe = any(isinstance(node, ast.Attribute | ast.alias) and "SystemRandom" in ast.unparse(node) for node in file.nodes)
+    """As ``_names``, but what a SystemRandom is called and its method ``random()`` are fine."""
+    made = {node for node in file.nodes if isinstance(node, ast.Call) and file.dotted(node.func).endswith(".SystemRandom")}
+    bound = [_value(file, node) for node in file.nodes if _stores(node, "random")]
+    own = bool(bound) and "random" not in file.imported and all(value in made for value in bound)
     for node, what in _names(file, names):
         call = file.called(node)
-        if not (safe and isinstance(node, ast.Attribute) and call is not None and not call.args and not call.keywords):
+        drawn = made and isinstance(node, ast.Attribute) and call is not None and not call.args and not call.keywords
+        if not drawn and not (own and isinstance(node, ast.Name)):
             yield node, what
 
 
@@ -185,7 +192,9 @@ def _unpacking(file: _File) -> Iterator[Sight]:
             given = [word.value for word in call.keywords if word.arg == "filter"] if call else []
             if not any(_text(one) == "data" or file.dotted(one) == "tarfile.data_filter" for one in given):
                 yield node, f"{file.dotted(node)} without filter='data'"
-    yield from ((node, repr(text)) for node, text in file.texts() if text in _UNPACK)
+        elif name == "data_filter" and isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node, f"another {file.dotted(node)}"
+    yield from ((node, repr(text)) for node, text in file.texts() if text in {*_UNPACK, "data_filter"})
 
 
 def _statements(file: _File) -> Iterator[Sight]:
@@ -209,6 +218,8 @@ def _pieces(node: ast.AST) -> str:
     """The fixed texts below a node in the order in which they stand."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else " "
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _TEXT_CALLS:
+        return " "  # a method gets the text, and gives something else
     return " ".join(map(_pieces, ast.iter_child_nodes(node)))
 
 
@@ -293,7 +304,7 @@ def _ways(file: _File) -> Iterator[Sight]:
 
 @lru_cache(maxsize=4096)
 def holes(text: str, rules: frozenset[str]) -> tuple[Seen, ...]:
-    """What in a file keeps a hole open that the rules are about. Raises SyntaxError, ValueError or RecursionError."""
+    """What in a file keeps a hole open that the rules are about. Raises SyntaxError, ValueError, RecursionError or MemoryError."""
     file = _File(text)
     found: list[Sight] = []
     for family in _FAMILIES:
