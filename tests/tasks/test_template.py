@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import random
 import textwrap
 from dataclasses import replace
@@ -102,7 +104,7 @@ def test_what_can_be_seen_to_be_wrong_is_said() -> None:
 def test_the_vocabulary_is_made_of_names() -> None:
     for kind, listed in WORDS.items():
         assert len(listed) == len(set(listed)) >= 40, kind
-        assert all(word.isidentifier() for word in listed)
+        assert all(word.isidentifier() and not keyword.iskeyword(word) and word not in dir(builtins) for word in listed)
     assert [t.plural(word) for word in ("entry", "key", "box", "match", "staff", "bus")] == [
         "entries", "keys", "boxes", "matches", "staff", "buses",
     ]  # fmt: skip

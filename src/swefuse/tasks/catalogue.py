@@ -18,6 +18,7 @@ from swefuse.records import Kind, Task, content_hash
 from swefuse.scale import Executor
 from swefuse.tasks.realise import Made, realise
 from swefuse.tasks.template import Template
+from swefuse.verify.verifier import VERSION
 
 PACKAGE = "swefuse.tasks.templates"
 GIVE_UP = 40  # draws of a template in a row that bring nothing new, before it counts as used up
@@ -165,7 +166,7 @@ class _Log:
 
     def through(self, orders: Sequence[Order], executor: Executor) -> Iterator[Made]:
         """What becomes of each order, run if it is not known yet."""
-        keys = [content_hash([asdict(order), state_of(fill(order))])[:20] for order in orders] if self._path else []
+        keys = [content_hash([VERSION, asdict(order), state_of(fill(order))])[:20] for order in orders] if self._path else []
         fresh = executor.map(prove_one, [order for at, order in enumerate(orders) if not keys or keys[at] not in self._known])
         if self._path is None:
             yield from fresh

@@ -1,9 +1,12 @@
-"""The vocabulary of templates: names as people choose them, by what they name."""
+"""The vocabulary of templates: names as people choose them, by what they name. None means something to Python already."""
 
 from __future__ import annotations
 
+import builtins
+import keyword
+
 WORDS: dict[str, tuple[str, ...]] = {
-    name: tuple(text.split())
+    name: tuple(word for word in text.split() if not keyword.iskeyword(word) and word not in dir(builtins))
     for name, text in {
         "thing": """
             account address album answer appointment article asset badge basket batch bill booking branch budget bundle card cargo
