@@ -129,7 +129,8 @@ def test_the_catalogue_that_comes_along_is_proven(kind: Kind) -> None:
     with ProcessExecutor(2, init_worker, ("local",), chunk=1) as executor:
         harvest = catalogue.make(wanted, 2 * len(wanted), executor)
     found = Counter(task.provenance.operator for task in harvest.tasks)
-    assert set(found) == set(wanted) and set(found.values()) == {2}, harvest.refused
+    refused = sum(reasons.total() for reasons in harvest.refused.values())  # others take their turn
+    assert set(found) == set(wanted) and len(harvest.tasks) == 2 * len(wanted) and refused <= 2, harvest.refused
     for task in harvest.tasks:
         assert Task.model_validate_json(task.model_dump_json()) == task
         assert task.kind is kind and task.instruction and task.reference != task.files and task.solution

@@ -54,7 +54,7 @@ def _draw(rng: random.Random, bug: bool, answers: bool) -> Mapping[str, Any]:
         found["tests"] = "\n\n\n".join(
             f"def test_{number}():\n{_assertion(spec.name, call, *answer)}" for number, (call, answer) in enumerate(rows)
         )
-        found["ask"] = rng.choice(spec.arguments)
+        found["ask"] = rng.choice([call for call, answer in rows if answer != ("value", "None")] or spec.arguments)
     return {key: value.replace("$", "$$") if isinstance(value, str) else value for key, value in found.items()}
 
 
