@@ -101,6 +101,7 @@ def templates(count: int, workers: int, out: Path | None) -> dict[str, float]:
     return {
         "template_tasks": len({task.id for task in tasks}),
         "template_kinds": len({task.kind for task in tasks} & set(Kind)),
+        "template_structures": catalogue.structures(tasks),
         "template_near_dupes": 100 * near_duplicates(tasks) / max(1, len(tasks)),
         "template_count": len(wanted),
         "template_tasks_per_s": len(tasks) / (time.monotonic() - started),

@@ -61,5 +61,5 @@ def test_what_the_caller_can_fix(repository: Path, tmp_path: Path, capsys: Captu
     assert main(["tasks", "derive", str(repository), *words, "--kind", "poem"]) == 2
     assert main(["tasks", "derive", str(repository), *words, "--environment", "none-such"]) == 2
     assert "there is no environment 'none-such'" in capsys.readouterr().err
-    assert main(["tasks", "derive", str(repository), *words, "--allow-licence", "BSD", "--json"]) == 0
+    assert main(["tasks", "derive", str(repository), *words, "--allow-licence", "BSD", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["refused"] == {"its licence is not among those allowed": 1}

@@ -44,10 +44,10 @@ def test_tasks_of_a_work_tree(repository: Path, tmp_path: Path, capsys: Capture)
 
 def test_two_bugs_and_none_allowed(repository: Path, tmp_path: Path, capsys: Capture) -> None:
     words = ["tasks", "mutate", str(repository), "--workers", "1", "--json"]
-    assert main([*words, "--out", str(tmp_path / "a"), "--bugs", "2", "--tasks", "1"]) == 0
+    assert main([*words, "--out", str(tmp_path / "a"), "--bugs", "2", "--tasks", "1"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["tasks"] == 0 and set(found["refused"]) == {"with the bug all tests fail"}
-    assert main([*words, "--out", str(tmp_path / "b"), "--allow-licence", "MIT"]) == 0
+    assert main([*words, "--out", str(tmp_path / "b"), "--allow-licence", "MIT"]) == 1
     assert json.loads(capsys.readouterr().out)["refused"] == {"its licence is not among those allowed": 1}
 
 

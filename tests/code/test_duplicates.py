@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from swefuse.code.duplicates import NearIndex, shingles, similarity
+from swefuse.code.duplicates import NearIndex, shingles, similarity, structure
 
 
 def _text(seed: int, length: int = 60) -> list[str]:
@@ -41,3 +41,12 @@ def test_what_is_left_out_is_similar_and_what_is_kept_is_not() -> None:
                 assert similarity(" ".join(new), kept[found]) > 0.5
     pairs = [similarity(one, other) for at, one in enumerate(kept) for other in kept[:at]]
     assert max(pairs) < 0.9 and 30 < len(kept) < 150
+
+
+def test_names_and_values_are_no_structure() -> None:
+    one = "import a\n\n\ndef f(x, *, y=1):\n    global z\n    return x.p + f'{y}' + 'b'\n"
+    same = "import c\n\n\ndef g(u, *, v=7):\n    global w\n    return u.q + f'{v}' + 'd'\n"
+    assert structure(one) == structure(same)
+    for other in (one.replace("=1", "='1'"), one.replace("+ 'b'", "- 'b'"), one.replace("x, *, y", "x, y"), one + "pass\n"):
+        assert structure(other) != structure(one)
+    assert structure("def f(:") == "def f(:"

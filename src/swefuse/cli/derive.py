@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from swefuse.cli.common import JsonOption, OutOption, example, print_json, say
+from swefuse.cli.common import JsonOption, OutOption, example
 from swefuse.cli.console import stage_progress
+from swefuse.cli.mutate import surveying, tell
 
 _DERIVE = ("swefuse tasks derive ~/src/humanize --out runs/derived", "swefuse tasks derive a.git b.git --out runs/qa --kind qa")
 
@@ -45,7 +46,7 @@ def derive(
 ) -> None:
     """Take bodies, docstrings and tests out of a repository that has tests, and ask questions about it, as proven tasks.
 
-    What was tried is kept in the folder, so that a call which was ended goes on where it was.
+    What was tried is kept in the folder, so that a call which was ended goes on where it was. 1 when there is no task.
     """
     from swefuse.records import Kind
     from swefuse.sandbox import environments
@@ -59,15 +60,8 @@ def derive(
     chosen = tuple(Kind(kind.value) for kind in dict.fromkeys(kinds or DerivedKind))
     wanted = Wanted(tasks, chosen, seed, environment, tuple(licences or ()), revision)
     with ProcessExecutor(workers, init_worker, (resolve(AUTO), None, PYTEST_CPU_S)) as executor:
-        with stage_progress("survey", quiet=as_json, rate="test files") as progress:
+        with surveying(as_json) as progress:
             projects = survey_all(repositories, out, wanted, executor, progress)
         with stage_progress("derive", quiet=as_json, rate="tasks") as progress:
             summary = run(projects, out, wanted, executor, progress)
-    if as_json:
-        print_json(summary)
-        return
-    say(f"{summary['tasks']} tasks of {summary['tried']} tried, in {out / 'tasks.jsonl'}")
-    for kind, found in summary["kinds"].items():
-        say(f"{found['tasks']:7}  {kind}, of {found['tried']} tried")
-    for reason, count in summary["refused"].items():
-        say(f"{count:7}  {reason}")
+    tell(summary, out, as_json)

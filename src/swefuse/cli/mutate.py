@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from swefuse.cli.common import JsonOption, OutOption, example, print_json, say
-from swefuse.cli.console import stage_progress
+from swefuse.cli.console import Progress, stage_progress
 
 _MUTATE = ("swefuse tasks mutate ~/src/humanize --out runs/mutated", "swefuse tasks mutate a.git b.git --out runs/two --bugs 2")
 
@@ -36,7 +38,7 @@ def mutate(
 ) -> None:
     """Put bugs into functions that the tests of a repository reach, and make tasks of those that the tests notice.
 
-    What was tried is kept in the folder, so that a call which was ended goes on where it was.
+    What was tried is kept in the folder, so that a call which was ended goes on where it was. 1 when there is no task.
     """
     from swefuse.sandbox import environments
     from swefuse.sandbox.choose import AUTO, resolve
@@ -48,13 +50,27 @@ def mutate(
     out.mkdir(parents=True, exist_ok=True)
     wanted = Wanted(tasks, bugs, per_function, seed, environment, tuple(licences or ()), revision)
     with ProcessExecutor(workers, init_worker, (resolve(AUTO),)) as executor:
-        with stage_progress("survey", quiet=as_json, rate="test files") as progress:
+        with surveying(as_json) as progress:
             projects = survey_all(repositories, out, wanted, executor, progress)
         with stage_progress("mutate", quiet=as_json, rate="tasks") as progress:
             summary = run(projects, out, wanted, executor, progress)
+    tell(summary, out, as_json)
+
+
+def surveying(quiet: bool) -> AbstractContextManager[Progress]:
+    """Progress of looking at a repository's test files."""
+    return stage_progress("survey", quiet=quiet, rate="test files")
+
+
+def tell(summary: Mapping[str, Any], out: Path, as_json: bool) -> None:
+    """Say what was made and refused; leaves with 1 when there is no task."""
     if as_json:
         print_json(summary)
-        return
-    say(f"{summary['tasks']} tasks of {summary['tried']} tried, in {out / 'tasks.jsonl'}")
-    for reason, count in summary["refused"].items():
-        say(f"{count:7}  {reason}")
+    else:
+        say(f"{summary['tasks']} tasks of {summary['tried']} tried, in {out / 'tasks.jsonl'}")
+        for kind, found in summary.get("kinds", {}).items():
+            say(f"{found['tasks']:7}  {kind}, of {found['tried']} tried")
+        for reason, count in summary["refused"].items():
+            say(f"{count:7}  {reason}")
+    if not summary["tasks"]:
+        raise typer.Exit(1)

@@ -109,7 +109,7 @@ def dataset(
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run tests.")] = os.cpu_count() or 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Make tasks of a published dataset: of the rows whose reference passes and whose initial state does not."""
+    """Make tasks of a published dataset: of the rows whose reference passes and whose initial state does not. 1 when there is none."""
     from collections import Counter
 
     from swefuse.sandbox.choose import AUTO, resolve
@@ -128,10 +128,12 @@ def dataset(
     if as_json:
         which = [{"task": one.task.provenance.topic, "reason": one.reason} for one in proof.refused]
         print_json({"tasks": len(proof.tasks), "rows": rows, "refused": dict(refused), "which": which})
-        return
-    say(f"{len(proof.tasks)} of {rows} rows are proven tasks, in {out / 'tasks.jsonl'}")
-    for reason, count in refused.most_common():
+    else:
+        say(f"{len(proof.tasks)} of {rows} rows are proven tasks, in {out / 'tasks.jsonl'}")
+    for reason, count in refused.most_common() if not as_json else ():
         say(f"{count:7}  {reason}: {', '.join(one.task.provenance.topic for one in proof.refused if one.reason == reason)}"[:200])
+    if not proof.tasks:
+        raise typer.Exit(1)
 
 
 @app.command("environment", epilog=example("swefuse tasks environment pytest==7.4.4"))

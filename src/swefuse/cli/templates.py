@@ -52,7 +52,8 @@ def make(
 ) -> None:
     """Make proven tasks of templates, of all eight kinds, none nearly the same as another.
 
-    What was tried is kept in the folder, so that a call which was ended goes on, and one for more tasks adds to it.
+    What was tried is kept in the folder, so that a call which was ended goes on, and one for more tasks adds to it. 1 when there is
+    no task.
     """
     import json
 
@@ -72,8 +73,15 @@ def make(
     save_lines(out / "summary.json", [json.dumps(summary, indent=2)])
     if as_json:
         print_json(summary)
-        return
-    say(f"{len(harvest.tasks)} tasks, in {out / 'tasks.jsonl'}")
+    else:
+        _tell(harvest, summary, out)
+    if not harvest.tasks:
+        raise typer.Exit(1)
+
+
+def _tell(harvest: Harvest, summary: dict[str, Any], out: Path) -> None:
+    tasks = summary["asked"]
+    say(f"{len(harvest.tasks)} tasks, in {out / 'tasks.jsonl'}; {summary['structures']} differ in more than names and values")
     say("\n".join(f"{count:7}  {name}" for name, count in summary["kinds"].items()))
     if len(harvest.tasks) < tasks:
         say(f"{tasks - len(harvest.tasks)} fewer than asked for: the templates give no more that differ; add some with --from")
@@ -83,12 +91,15 @@ def make(
 
 
 def _summary(harvest: Harvest, asked: int) -> dict[str, Any]:
+    from swefuse.tasks.catalogue import structures
+
     return {
         "tasks": len(harvest.tasks),
         "asked": asked,
         "kinds": dict(Counter(task.kind.value for task in harvest.tasks).most_common()),
         "domains": dict(Counter(task.provenance.parameters["domain"] for task in harvest.tasks).most_common()),
         "templates": dict(Counter(task.provenance.operator for task in harvest.tasks).most_common()),
+        "structures": structures(harvest.tasks),
         "near_duplicates_left_out": harvest.repeated.total(),
         "used_up": harvest.used_up,
         "refused": {name: dict(reasons.most_common()) for name, reasons in harvest.refused.items()},

@@ -12,11 +12,12 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
-from swefuse.code.duplicates import NearIndex
+from swefuse.code.duplicates import NearIndex, structure
 from swefuse.errors import DataError, UserError, nearest
 from swefuse.records import Kind, Task, content_hash
 from swefuse.scale import Executor
 from swefuse.tasks.realise import Made, realise
+from swefuse.tasks.store import logged
 from swefuse.tasks.template import Template
 from swefuse.verify.verifier import VERSION
 
@@ -122,6 +123,17 @@ def text_of(filled: Template) -> str:
     return "\n".join([filled.instruction, *(text for part in parts for _, text in sorted(part.items()))])
 
 
+def structures(tasks: Iterable[Task]) -> int:
+    """How many different tasks are left once names and values count for nothing; of the others only those tell them apart."""
+
+    def shape(task: Task) -> str:
+        tests = {path for suite in task.suites for path in suite.files}
+        states = [{path: text for path, text in state.items() if path not in tests} for state in (task.files, task.reference or {})]
+        return content_hash([task.kind, [[structure(text) for _, text in sorted(state.items())] for state in states]])
+
+    return len(set(map(shape, tasks)))
+
+
 def make(
     wanted: Mapping[str, str],
     count: int,
@@ -156,13 +168,9 @@ class _Log:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._known: dict[str, Made] = {}
-        for line in path.read_text(encoding="utf-8").splitlines() if path and path.exists() else ():
-            try:
-                row = json.loads(line)
-                task = Task.model_validate(row["task"]) if row["task"] else None
-                self._known[row["key"]] = Made(row["template"], row["number"], task, row["reason"])
-            except (ValueError, KeyError):
-                continue  # the line that was being written when a call was ended
+        for row in logged(path, appended=True) if path else ():
+            task = Task.model_validate(row["task"]) if row["task"] else None
+            self._known[row["key"]] = Made(row["template"], row["number"], task, row["reason"])
 
     def through(self, orders: Sequence[Order], executor: Executor) -> Iterator[Made]:
         """What becomes of each order, run if it is not known yet."""

@@ -6,7 +6,6 @@ however many processes there are.
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from swefuse.errors import DataError, SandboxError
+from swefuse.errors import SandboxError
 from swefuse.records import Kind, Task
 from swefuse.scale import Executor
 from swefuse.tasks import mutate
@@ -22,7 +21,7 @@ from swefuse.tasks.derive_answers import asked, qa
 from swefuse.tasks.derive_code import bodies, complete, docgen, docstrings, files_of_tests, testgen
 from swefuse.tasks.derive_parts import KEY, Made, Order, Refusal, View, view
 from swefuse.tasks.mutate import Project
-from swefuse.tasks.store import Keeper, load_tasks
+from swefuse.tasks.store import Keeper, load_tasks, logged
 from swefuse.tasks.survey import Refusal as Unrun
 from swefuse.tasks.survey import Surveyed
 
@@ -71,7 +70,7 @@ def run(
     """
     log, file = out / LOG, out / "tasks.jsonl"
     made = {task.provenance.parameters.get(KEY, task.id): task for task in load_tasks(file)} if file.exists() else {}
-    rows = {row["key"]: row for row in _logged(log) if row["refusal"] or row["key"] in made}
+    rows = {row["key"]: row for row in logged(log) if row["refusal"] or row["key"] in made}
     refused, of = Counter[str](), {kind: Counter[str]() for kind in settings.kinds}
     done, total = 0, settings.tasks * len(projects) * len(settings.kinds)
     with Keeper(file, log, made, rows) as keeper:
@@ -152,10 +151,3 @@ def _row(order: Order, found: Made) -> dict[str, Any]:
         "key": order.key, "repo": order.repository.name, "commit": order.commit, "kind": order.kind, "subject": order.subject,
         "asked": order.asked, "task": found.task.id if found.task else "", "refusal": found.refusal, "detail": found.detail,
     }  # fmt: skip
-
-
-def _logged(path: Path) -> list[dict[str, Any]]:
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-    except ValueError as error:
-        raise DataError(f"{path} is damaged ({error}); delete it to try everything again") from error

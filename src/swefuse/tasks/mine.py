@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import platform
 import re
 from collections import Counter
@@ -13,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from swefuse.errors import DataError, InfraError, SandboxError, UserError
+from swefuse.errors import InfraError, SandboxError, UserError
 from swefuse.records import Evidence, Kind, Provenance, Suite, Task
 from swefuse.sandbox import environments
 from swefuse.scale import Executor
@@ -23,7 +22,7 @@ from swefuse.tasks.commits import candidates, is_test_file, sides, states
 from swefuse.tasks.environment import licence, supplied
 from swefuse.tasks.git import opened
 from swefuse.tasks.requirements import needs, of_its_time
-from swefuse.tasks.store import Keeper, load_tasks
+from swefuse.tasks.store import Keeper, load_tasks, logged
 from swefuse.tasks.workers import sandbox
 from swefuse.workspace import Files
 
@@ -76,7 +75,7 @@ def run(
             ]
     log, tasks = out / "attempts.jsonl", out / "tasks.jsonl"
     made = {(task.provenance.commit, task.kind): task for task in load_tasks(tasks)} if tasks.exists() else {}
-    rows = {(row["commit"], Kind(row.get("kind", Kind.BUGFIX))): row for row in _logged(log)}
+    rows = {(row["commit"], Kind(row.get("kind", Kind.BUGFIX))): row for row in logged(log)}
     tried = {key: row for key, row in rows.items() if row["refusal"] or key in made}
     fresh = [order for order in orders if (order.commit.sha, order.kind) not in tried]
     with Keeper(tasks, log, made, tried) as keeper:
@@ -97,13 +96,6 @@ def _row(attempt: Attempt) -> dict[str, Any]:
         "refusal": attempt.refusal.value if attempt.refusal else "", "detail": attempt.detail, "cpu_s": round(attempt.cpu_s, 3),
         "dropped": list(attempt.dropped),
     }  # fmt: skip
-
-
-def _logged(path: Path) -> list[dict[str, Any]]:
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-    except ValueError as error:
-        raise DataError(f"{path} is damaged ({error}); delete it to try every commit again") from error
 
 
 def try_commit(order: Order) -> Attempt:

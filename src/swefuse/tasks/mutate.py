@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from swefuse.code.functions import body_hash
-from swefuse.errors import DataError, SandboxError
+from swefuse.errors import SandboxError
 from swefuse.records import Evidence, Kind, ModelStep, Provenance, Suite, Task, content_hash
 from swefuse.scale import Executor
 from swefuse.tasks.attempts import ended, results, strays
@@ -25,7 +25,7 @@ from swefuse.tasks.commits import is_source, is_test_file
 from swefuse.tasks.environment import licence
 from swefuse.tasks.git import opened
 from swefuse.tasks.sites import Flaw, Site, flaws, injected, node_of, sites
-from swefuse.tasks.store import Keeper, load_tasks, save_lines
+from swefuse.tasks.store import Keeper, load_tasks, logged, save_lines
 from swefuse.tasks.survey import Order as TestFile
 from swefuse.tasks.survey import Refusal, Surveyed, guards, run_tests, state, survey
 from swefuse.tasks.symptoms import details, instruction
@@ -112,7 +112,7 @@ def survey_all(
     The executor's processes must have been started with ``tasks.workers.init_worker``. Raises UserError for what is no repository.
     """
     log = out / "surveys.jsonl"
-    known = {(row.pop("commit"), row.pop("environment"), row["tests"]): Surveyed.of(row) for row in _logged(log)}
+    known = {(row.pop("commit"), row.pop("environment"), row["tests"]): Surveyed.of(row) for row in logged(log)}
     projects, wanted = list[Project](), list[TestFile]()
     for path in map(Path.resolve, repositories):
         commit = opened(path).resolve(settings.revision)
@@ -144,7 +144,7 @@ def run(
     """Try bugs and write ``tasks.jsonl`` and ``attempts.jsonl``; the summary. A bug that was tried into the folder is not again."""
     log, file = out / "attempts.jsonl", out / "tasks.jsonl"
     made = {task.provenance.parameters.get(_KEY, task.id): task for task in load_tasks(file)} if file.exists() else {}
-    rows = {row["key"]: row for row in _logged(log) if row["refusal"] or row["key"] in made}
+    rows = {row["key"]: row for row in logged(log) if row["refusal"] or row["key"] in made}
     refused, total = Counter[str](), settings.tasks * len(projects)
     done = tried = 0
     with Keeper(file, log, made, rows) as keeper:
@@ -159,13 +159,6 @@ def run(
             refused.update(rows[key]["refusal"] for key in tries.settled if rows[key]["refusal"])
             done, tried = done + tries.count, tried + len(tries.settled)
     return {"tasks": done, "tried": tried, "refused": dict(refused.most_common())}
-
-
-def _logged(path: Path) -> list[dict[str, Any]]:
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-    except ValueError as error:
-        raise DataError(f"{path} is damaged ({error}); delete it to try everything again") from error
 
 
 @dataclass(slots=True)

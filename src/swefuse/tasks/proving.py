@@ -17,7 +17,7 @@ from swefuse.scale import Executor
 from swefuse.scale.executor import InlineExecutor
 from swefuse.tasks.leaks import leaks, reachable
 from swefuse.tasks.prove import failing
-from swefuse.tasks.store import save_lines, save_tasks
+from swefuse.tasks.store import logged, save_lines, save_tasks
 from swefuse.tasks.workers import verifier
 from swefuse.verify.kinds import RULES
 from swefuse.verify.screen import protected_paths
@@ -131,7 +131,7 @@ def run(
     ``tasks.workers.init_worker``.
     """
     log = out / "proved.jsonl"
-    known = _logged(log)
+    known = {row["key"]: row for row in logged(log, appended=True)}
     keys = [
         content_hash([VERSION, how.repeats, how.mutants, task.model_dump(mode="json", exclude={"evidence"})])[:20] for task in tasks
     ]
@@ -156,14 +156,3 @@ def run(
     save_lines(out / "refused.jsonl", map(json.dumps, refused))
     reasons = {reason.value: sum(row["reason"] == reason for row in refused) for reason in Refusal}
     return {"tasks": len(tasks), "proven": len(kept), "refused": {reason: count for reason, count in reasons.items() if count}}
-
-
-def _logged(path: Path) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-        try:
-            row = json.loads(line)
-            found[row["key"]] = row
-        except (ValueError, KeyError):
-            continue  # the line that was being written when a call was ended
-    return found

@@ -55,6 +55,21 @@ def save_tasks(path: Path, tasks: Iterable[Task]) -> None:
     save_lines(path, lines)
 
 
+def logged(path: Path, appended: bool = False) -> list[dict[str, Any]]:
+    """The rows of a log; none where there is no file. Raises DataError for a damaged one.
+
+    ``appended``: it is written line by line, so that a last line which was being written when a call was ended is left out.
+    """
+    rows: list[dict[str, Any]] = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            rows.append(json.loads(line))
+        except ValueError as error:
+            if not appended:
+                raise DataError(f"{path} is damaged ({error}); delete it to try everything again") from error
+    return rows
+
+
 class Keeper:
     """Writes tasks, and what became of every attempt, each half minute and at the end: whoever ends a call loses no more."""
 
