@@ -109,7 +109,7 @@ def dataset(
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run tests.")] = os.cpu_count() or 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Make tasks of a published dataset: of the rows whose reference passes and whose initial state does not. 1 when there is none."""
+    """Make tasks of a published dataset: of rows whose reference passes and whose initial state does not. 1 when there is none."""
     from collections import Counter
 
     from swefuse.sandbox.choose import AUTO, resolve
