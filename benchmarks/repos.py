@@ -13,6 +13,8 @@ from pathlib import Path
 from swefuse.code.imports import imported_modules
 from swefuse.records import Call, Kind, Provenance, Suite, Task
 from swefuse.sandbox.base import Job
+from swefuse.tasks.environment import supplied
+from swefuse.tasks.requirements import marker
 
 _TEXT = '''"""Words."""
 import re
@@ -233,16 +235,16 @@ def heavy() -> Task:
     return _task({"table.py": _FRAME, "test_table.py": _FRAME_TESTS}, "test_table.py", "table.py")
 
 
-def whole_suite(checkout: Path) -> Job:
-    """Everything that a checkout's own tests need, as one job; what is no text is left out."""
-    files: dict[str, str] = {}
-    for path in sorted(checkout.rglob("*")):
-        name = path.relative_to(checkout).as_posix()
-        if path.is_file() and not path.is_symlink() and not name.startswith((".git/", "docs/")) and path.stat().st_size < 1 << 20:
-            files[name] = path.read_bytes().decode("utf-8", "surrogateescape")
-    tests = tuple(name for name in files if "tests" in name.split("/")[:-1] and re.search(r"(^|/)test_\w+\.py$|_test\.py$", name))
-    modules = imported_modules(tuple(text for name, text in files.items() if name.endswith(".py")))
-    return Job("pytest", files, tests=tests, nonce="n", preload=modules, cpu_s=300.0, wall_s=900.0, memory_mb=2048)
+def whole_suite(files: Mapping[str, str], environment: str) -> Job:
+    """Everything that a tree's own tests need, as one job, without its documentation."""
+    kept = {name: text for name, text in files.items() if not name.startswith("docs/") and len(text) < 1 << 20}
+    kept |= supplied(files)
+    tests = tuple(name for name in kept if "tests" in name.split("/")[:-1] and re.search(r"(^|/)test_\w+\.py$|_test\.py$", name))
+    modules = imported_modules(tuple(text for name, text in kept.items() if name.endswith(".py")))
+    return Job(
+        "pytest", kept, tests=tests, nonce="n", preload=modules, markers=marker(files), environment=environment,
+        cpu_s=300.0, wall_s=900.0, memory_mb=2048,
+    )  # fmt: skip
 
 
 def results(records: str) -> dict[str, dict[str, str]]:

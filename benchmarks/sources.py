@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
+
+import trees
 
 from swefuse.code.duplicates import SIMILAR, NearIndex, similarity
 from swefuse.records import Kind, Task
@@ -47,25 +49,17 @@ def release_pairs() -> dict[str, float]:
 
 def _history(folder: Path, name: str, releases: tuple[str, str]) -> Path:
     """A repository with a commit for each release, as its source archive holds it."""
-    tree = folder / "tree"
-    tree.mkdir()
-    git = ["git", "-C", str(tree), "-c", "user.name=a", "-c", "user.email=a@b.c"]
-    subprocess.run(["git", "init", "-q", str(tree)], check=True)
+    history = folder / "history"
+    git = ["git", "-C", str(history), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    subprocess.run(["git", "init", "-q", str(history)], check=True)
     for release in releases:
-        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(folder)]
-        subprocess.run([*pip, f"{name}=={release}"], check=True, stdout=sys.stderr)
-        for path in tree.iterdir():
-            if path.name != ".git":
-                subprocess.run(["rm", "-r", str(path)], check=True)
-        archive = next(folder.glob(f"{name}-{release}.tar.*"))
-        with tarfile.open(archive) as tar:
-            for member in tar.getmembers():
-                member.name = member.name.partition("/")[2]
-                if member.name:
-                    tar.extract(member, tree, filter="data")
+        tree = trees.released(folder, name, release)
+        (history / ".git").rename(tree / ".git")
+        shutil.rmtree(history)
+        tree.rename(history)
         subprocess.run([*git, "add", "-A"], check=True)
         subprocess.run([*git, "commit", "-q", "-m", f"fix: {release}"], check=True)
-    return tree
+    return history
 
 
 def datasets(inputs: Path | None, workers: int) -> dict[str, float]:

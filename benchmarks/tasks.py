@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import sources
+import trees
 
 from swefuse.scale import InlineExecutor, ProcessExecutor
 from swefuse.tasks.attempts import Attempt, Order
@@ -30,16 +31,6 @@ from swefuse.tasks.mine import AUTO, Selection, run, try_commit
 from swefuse.tasks.workers import init_worker
 
 SINCE = "2020-01-01"
-
-
-def clones(folder: Path) -> dict[str, Path]:
-    """Clones below a folder by the name of their project: ``click``, ``pallets+click/repo`` and ``click.git`` are all click."""
-    found = {}
-    for path in sorted(folder.iterdir()):
-        place = next((one for one in (path, path / "repo") if (one / "HEAD").exists() or (one / ".git").exists()), None)
-        if place is not None:
-            found[path.name.rpartition("+")[2].removesuffix(".git")] = place
-    return found
 
 
 def tried(orders: list[Order], workers: int) -> Iterator[Attempt]:
@@ -154,7 +145,7 @@ def main() -> None:
     options = parser.parse_args()
     wanted = [options.only] if options.only else list(NAMES)
     found: dict[str, float] = {}
-    for name, row in rows(options, clones(options.repos) if options.repos else {}).items():
+    for name, row in rows(options, trees.clones(options.repos) if options.repos else {}).items():
         if name in wanted:
             found |= row()
     found = {name: round(value, 2) for name, value in found.items()}

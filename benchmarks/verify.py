@@ -23,14 +23,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import repos
+import trees
 
 import swefuse
 from swefuse.records import Outcome, Task
-from swefuse.sandbox import wire
+from swefuse.sandbox import environments, wire
 from swefuse.sandbox.base import Job
 from swefuse.sandbox.local import LocalSandbox, message
 from swefuse.scale import ProcessExecutor
-from swefuse.tasks import build
+from swefuse.tasks import build, in_time
 from swefuse.tasks.store import load_tasks
 from swefuse.verify import Candidate, Verifier, init_worker, verify_many
 from swefuse.verify.strength import mutants
@@ -245,23 +246,24 @@ def held(verifier: Verifier) -> dict[str, float]:
     }  # fmt: skip
 
 
-def real(folder: Path) -> dict[str, float]:
-    """Tests of real checkouts whose result in a warm worker is another than in a new interpreter."""
+def real(folder: Path | None) -> dict[str, float]:
+    """Tests of real projects whose result in a warm worker is another than in a new interpreter."""
     different = 0
-    with LocalSandbox(size_mb=512) as sandbox:
-        for checkout in sorted(path for path in folder.iterdir() if path.is_dir()):
-            job = repos.whole_suite(checkout)
+    for name, files, date in trees.newest(folder):
+        place = environments.folder(in_time.environment(date, files))
+        with LocalSandbox(size_mb=512) as sandbox:
+            job = repos.whole_suite(files, place)
             warm, cold, again = (sandbox.run(replace(job, fresh_process=fresh)) for fresh in (False, True, True))
-            one, other, third = (repos.results(output.records) for output in (warm, cold, again))
-            # ids that hold a time or a random number are in one run alone, whatever it runs in
-            passing = (other.keys() ^ third.keys()) | (one.keys() - other.keys() if other.keys() != third.keys() else set())
-            wrong = sorted(id_ for id_ in (one.keys() | other.keys()) - passing if one.get(id_) != other.get(id_))
-            passed = sum(phases.get("call") == "passed" for phases in other.values())
-            ends = [f"cold because {warm.cold}" if warm.cold else "", f"over the {warm.limit} limit" if warm.limit else ""]
-            ends += [f"ids that change: {sorted(passing)[:2]} and {len(passing) - 2} more" if passing else ""]
-            said = f"{checkout.name}: {len(other)} tests, {passed} passed, {len(wrong)} different {wrong[:3]}"
-            print(f"{said}; CPU {cold.cpu_s:.1f} s cold, {warm.cpu_s:.1f} s warm {' '.join(ends)}", file=sys.stderr)
-            different += len(wrong) + (not other)
+        one, other, third = (repos.results(output.records) for output in (warm, cold, again))
+        # ids that hold a time or a random number are in one run alone, whatever it runs in
+        passing = (other.keys() ^ third.keys()) | (one.keys() - other.keys() if other.keys() != third.keys() else set())
+        wrong = sorted(id_ for id_ in (one.keys() | other.keys()) - passing if one.get(id_) != other.get(id_))
+        passed = sum(phases.get("call") == "passed" for phases in other.values())
+        ends = [f"cold because {warm.cold}" if warm.cold else "", f"over the {warm.limit} limit" if warm.limit else ""]
+        ends += [f"ids that change: {sorted(passing)[:2]} and {len(passing) - 2} more" if passing else ""]
+        said = f"{name}: {len(other)} tests, {passed} passed, {len(wrong)} different {wrong[:3]}"
+        print(f"{said}; CPU {cold.cpu_s:.1f} s cold, {warm.cpu_s:.1f} s warm {' '.join(ends)}", file=sys.stderr)
+        different += len(wrong) + (not other)
     return {"real_mismatches": different}
 
 
@@ -358,11 +360,14 @@ def main() -> None:
         help="run what gives this figure",
     )
     parser.add_argument(
-        "--repos", type=Path, metavar="DIR", help="a folder of checkouts whose own suites are run, for real_mismatches"
+        "--repos",
+        type=Path,
+        metavar="DIR",
+        help="clones, bare or not, whose own suites are run for real_mismatches; without it: source releases, downloaded",
     )
     options = parser.parse_args()
     found: dict[str, float] = {}
-    if options.repos and options.only in (None, "real_mismatches"):
+    if options.only in (None, "real_mismatches"):
         found |= real(options.repos)
     for part, run in PARTS.items():
         if options.only is None or options.only in NAMES[part]:

@@ -46,14 +46,14 @@ MIT = "Permission is hereby granted, free of charge, to any person\n"
 class History:
     """Commits files one after another; ``sha`` maps subjects to commits."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.sha = folder, dict[str, str]()
+    def __init__(self, folder: Path, year: int = 2024) -> None:
+        self.folder, self.year, self.sha = folder, year, dict[str, str]()
         folder.mkdir()
         self.git("init", "--quiet", "--initial-branch=main")
 
     def git(self, *arguments: str) -> str:
         person = {f"GIT_{who}_{what}": "t@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        days = {f"GIT_{who}_DATE": f"2024-01-{len(self.sha) + 1:02}T12:00:00Z" for who in ("AUTHOR", "COMMITTER")}
+        days = {f"GIT_{who}_DATE": f"{self.year}-01-{len(self.sha) + 1:02}T12:00:00Z" for who in ("AUTHOR", "COMMITTER")}
         environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", **person, **days}
         done = subprocess.run(["git", *arguments], cwd=self.folder, env=environment, capture_output=True, text=True, check=True)
         return done.stdout.strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from swefuse.tasks.requirements import marker, needs, of_its_time
+from swefuse.tasks.requirements import marker, needs
 
 PYPROJECT = """[project]
 name = "The_Shop"
@@ -60,11 +60,3 @@ def test_requirements_are_found_where_they_are_said(files: dict[str, str], found
 )
 def test_the_projects_own_choice_of_tests_is_found(files: dict[str, str], expression: str) -> None:
     assert marker(files) == expression
-
-
-def test_pytest_is_that_of_the_time_or_the_oldest_that_runs() -> None:
-    assert of_its_time("2026-01-15T10:00:00Z") == ("9.0", "2026-04-01")
-    assert of_its_time("2026-12-31") == ("9.2", "2027-01-01")
-    assert of_its_time("2015-01-01") == of_its_time("2001-09-09")
-    series, day = of_its_time("2015-01-01")
-    assert series in ("7.2", "7.4", "8.2", "8.4") and day > "2022-10-25"

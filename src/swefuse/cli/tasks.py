@@ -136,14 +136,24 @@ def dataset(
         raise typer.Exit(1)
 
 
-@app.command("environment", epilog=example("swefuse tasks environment pytest==7.4.4"))
+@app.command(
+    "environment", epilog=example("swefuse tasks environment pytest==7.4.4", "swefuse tasks environment --python 3.8 pytest==5.4.3")
+)
 def environment(
     packages: Annotated[list[str] | None, typer.Argument(metavar="NAME==VERSION...", help="Without any: list those there.")] = None,
+    python: Annotated[
+        str | None, typer.Option(metavar="3.N", help="For another Python of this machine: pyenv's, uv's, or python3.N on PATH.")
+    ] = None,
 ) -> None:
     """Install packages that tests of older commits need, apart from the program's own; tell the name for 'tasks mine'."""
-    from swefuse.sandbox import environments
+    from swefuse.sandbox import environments, pythons
 
-    say(environments.make(packages) if packages else "\n".join(environments.known()) or f"none in {environments.home()}")
+    other = pythons.named(python) if python else None
+    if packages:
+        say(environments.make(packages, other))
+        return
+    say("\n".join(environments.known()) or f"none in {environments.home()}")
+    say(f"other Pythons: {', '.join(one.version for one in pythons.found().values()) or 'none'}")
 
 
 @app.command(

@@ -143,8 +143,10 @@ class BwrapSandbox:
 
     def _inside(self, records: int, environment: str) -> list[str]:
         """What bubblewrap starts: the runner, for root as a user without rights."""
+        around = surroundings(environment)
         python = [sys.executable, "-P", "-s", "-S", "-B", str(_HERE / "cold.py")]
-        run = [*python, str(_HERE.parents[1]), os.pathsep.join(surroundings(environment)["site"]), jail.BOX, str(records)]
+        run = [*python, str(_HERE.parents[1]), os.pathsep.join(around["site"]), jail.BOX, str(records)]
+        run.append(around["python"] if around["foreign"] else "")
         if not self._root:
             return run
         become = (

@@ -13,9 +13,10 @@ import json
 import marshal
 import os
 import sys
+import tempfile
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from swefuse.sandbox.values import MAX_TEXT, UnrepresentableError, encode
 
@@ -97,6 +98,16 @@ def parse_all(finder: MemoryFinder, files: Mapping[str, str], paths: Sequence[st
             emit({"unparsed": path, "message": f"{type(error).__name__}: {error}"[:200]})
             return False
     return True
+
+
+def exec_pytest(wanted: Mapping[str, Any], python: str, recorder: str, site: Sequence[str], box: str) -> NoReturn:
+    """Become a new interpreter that runs the tests which ``wanted`` names (see ``recorder``)."""
+    with tempfile.TemporaryFile(dir=f"{box}/tmp") as given:  # not on the command line, which the candidate could read
+        given.write(json.dumps(wanted).encode("ascii"))
+        given.seek(0)
+        os.dup2(given.fileno(), 0)
+    command = [python, "-s", "-S", "-B", recorder, os.pathsep.join(site), f"{box}/repo"]
+    os.execve(python, command, dict(os.environ))  # noqa: S606
 
 
 def run_calls(job: Mapping[str, Any], packed: Sequence[tuple[str, bytes]], emit: Emit) -> None:

@@ -1,7 +1,8 @@
 """Inside a wall that another program built: one job, in a new interpreter, then the end. Standard library only.
 
-``python cold.py PACKAGE_ROOT SITE_FOLDERS BOX FD`` with the job as JSON on standard input; records go to descriptor FD. It lays out
-the files, gives up what it can still give up and runs the candidate in this process.
+``python cold.py PACKAGE_ROOT SITE_FOLDERS BOX FD PYTHON`` with the job as JSON on standard input; records go to descriptor FD. It
+lays out the files, gives up what it can still give up and runs the candidate in this process, or, where PYTHON names another
+interpreter, becomes that one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 def main() -> None:
     """Run the job. Problems that are ours are written as plain text before the mark ``+``."""
-    package, site, box, records = sys.argv[1:]
+    package, site, box, records, python = sys.argv[1:]
     os.dup2(int(records), 3)
     os.closerange(4, 1024)
     os.environ.pop("PWD", None)  # bubblewrap's own
@@ -37,9 +38,13 @@ def main() -> None:
     recorder.seed()
     os.write(3, b"+")
     emit = candidate.emitter(3)
-    sys.path[:] = [*sys.path[2:], *site.split(os.pathsep)]
+    sys.path[:] = [*sys.path[2:], *(site.split(os.pathsep) if not python else [])]
     if job["kind"] == "calls":
         candidate.run_calls(job, packed, emit)
+    elif python:
+        os.write(3, b"=")
+        wanted = {name: job[name] for name in (*recorder.WANTED, "parse")}
+        candidate.exec_pytest(wanted, python, recorder.__file__, site.split(os.pathsep), box)
     elif candidate.parse_all(candidate.MemoryFinder({}), job["files"], job["parse"], emit):
         os.write(3, b"=")
         import pytest  # noqa: F401

@@ -1,6 +1,7 @@
 """Environments: folders of packages that go before those installed, for tasks whose tests need another pytest or older libraries.
 
-One lies below ``home()`` under the name of its packages, such as ``pytest-7.4.4``. The interpreter stays the program's own.
+One lies below ``home()`` under the name of its packages, such as ``pytest-7.4.4``. The interpreter is the program's own, or another
+of this machine (``pythons``), which the environment then names.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -16,6 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from swefuse.errors import DataError, InfraError, UserError, nearest
+from swefuse.sandbox import pythons
+from swefuse.sandbox.pythons import Python
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 
@@ -42,8 +46,16 @@ def folder(name: str) -> str:
     return str(path)
 
 
-def make(requirements: Sequence[str]) -> str:
+def version(name: str) -> str:
+    """Version of the Python with which tests run in an environment, such as ``3.8.18``."""
+    python = pythons.of(folder(name))
+    return python.version if python else platform.python_version()
+
+
+def make(requirements: Sequence[str], python: Python | None = None) -> str:
     """Install packages into an environment of their own and return its name; one that is there already is left as it is.
+
+    ``python``: the interpreter that they are for, where that is not the program's own.
 
     Raises UserError for what names no package with a version, InfraError when pip fails.
     """
@@ -54,36 +66,53 @@ def make(requirements: Sequence[str]) -> str:
             f"an environment is made of packages with versions, such as pytest==7.4.4, not {', '.join(wrong) or 'nothing'}"
         )
     name = "+".join(sorted(f"{part[1].lower()}-{part[2]}" for part in parts if part))
-    return _made(name, requirements)
+    return _made(f"{name}+python-{python.series}" if python else name, requirements, python=python)
 
 
-def dated(requirements: Sequence[str], date: str) -> str:
+def dated(requirements: Sequence[str], date: str, python: Python | None = None) -> str:
     """Install what is required as it was on a date (``YYYY-MM-DD``), as wheels, and return the environment's name.
 
-    An index that does not say when its files came gives the newest ones that fit. Raises InfraError when pip fails.
+    An index that does not say when its files came, and the pip of another ``python``, which is as old as that and knows no dates,
+    give the newest ones that fit. Raises InfraError when pip fails.
     """
-    digest = hashlib.sha256("\n".join([*sorted(requirements), f"3.{sys.version_info.minor}"]).encode()).hexdigest()[:10]
+    series = python.series if python else f"3.{sys.version_info.minor}"
+    digest = hashlib.sha256("\n".join([*sorted(requirements), series]).encode()).hexdigest()[:10]
+    name = f"auto-{date}-{digest}" + (f"+python-{series}" if python else "")
     options = ["--only-binary", ":all:", "--uploaded-prior-to", f"{date}T00:00:00Z"]
+    if python:
+        return _made(name, requirements, options[:2], python)
     try:
-        return _made(f"auto-{date}-{digest}", requirements, options)
+        return _made(name, requirements, options)
     except InfraError as error:
         if not re.search(r"upload|no such option", str(error)):
             raise
-        return _made(f"auto-{date}-{digest}", requirements, options[:2])
+        return _made(name, requirements, options[:2])
 
 
-def _made(name: str, requirements: Sequence[str], options: Sequence[str] = ()) -> str:
+def _made(name: str, requirements: Sequence[str], options: Sequence[str] = (), python: Python | None = None) -> str:
     if (home() / name).is_dir():
         return name
     home().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=home(), prefix=".making-") as place:
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", *options, "--target", f"{place}/new"]
+        command = [
+            python.executable if python else sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-compile",
+            *options,
+            "--target",
+            f"{place}/new",
+        ]
         done = subprocess.run([*command, *requirements], capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             raise InfraError(
                 f"pip could not install {' '.join(requirements)}: {(done.stderr.strip().splitlines() or ['no reason'])[-1]}"
             )
         Path(place, "new", "requirements.txt").write_text("".join(f"{one}\n" for one in requirements), encoding="utf-8")
+        if python:
+            pythons.write(python, Path(place, "new"))
         os.chmod(f"{place}/new", 0o755)  # noqa: S103 - candidates run as another user
         with contextlib.suppress(OSError):  # another process was first
             os.rename(f"{place}/new", home() / name)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from swefuse.errors import SandboxError
-from swefuse.sandbox import jail, wire
+from swefuse.sandbox import jail, pythons, wire
 from swefuse.sandbox.base import Job, Output
 from swefuse.sandbox.sweep import sweep
 
@@ -234,11 +234,15 @@ def surroundings(environment: str = "") -> dict[str, Any]:
     own = [environment] if environment else []
     folders = list(dict.fromkeys([*own, *site.getsitepackages(), sysconfig.get_path("purelib"), *where]))
     prefixes = [sys.prefix, sys.base_prefix, os.path.realpath(sys.base_prefix)]
+    other = pythons.of(environment)
+    if other:  # none of our packages is for it
+        folders, prefixes = own, [*prefixes, other.prefix]
     return {
         "caller": os.getpid(),
         "user_namespace": not jail.has_admin(),
         "roots": list(dict.fromkeys([*_SYSTEM, *prefixes, *folders, str(_HERE)])),
-        "python": sys.executable,
+        "python": other.executable if other else sys.executable,
+        "foreign": other is not None,
         "site": folders,
         "recorder": str(_HERE / "recorder.py"),
     }

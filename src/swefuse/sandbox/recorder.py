@@ -1,9 +1,10 @@
 """Runs pytest inside the sandbox and reports every phase of every test on file descriptor 3. Exit codes and text prove nothing.
 
 Warm: ``run`` in a fork of a worker that has imported pytest. Cold: as a script, ``recorder.py SITE_FOLDERS ROOT``, with
-``{"nonce": ..., "tests": [...], "fail_fast": ..., "shuffle": ..., "count_lines": ..., "markers": ...}`` on standard input: the
-mark that each record carries, the node ids to run (or files to run whole), whether the first failure ends the run, the seed of
-another order (0: as they stand), whether the end tells how many lines of Python the tests have run, and pytest's ``-m``.
+``{"nonce": ..., "tests": [...], "fail_fast": ..., "shuffle": ..., "count_lines": ..., "markers": ..., "parse": [...]}`` on standard
+input: the mark that each record carries, the node ids to run (or files to run whole), whether the first failure ends the run, the
+seed of another order (0: as they stand), whether the end tells how many lines of Python the tests have run, pytest's ``-m``, and
+files that must compile before anything runs. Runs with Python 3.7 and later: an environment may name another interpreter.
 """
 
 from __future__ import annotations
@@ -182,12 +183,12 @@ def run(wanted: dict[str, Any], root: str, prepared: Any = None) -> NoReturn:
 
     files = list(dict.fromkeys(test.partition("::")[0] for test in wanted["tests"]))
     counter = None
-    if wanted["count_lines"]:
+    if wanted["count_lines"] and hasattr(sys, "addaudithook"):  # without it, in 3.7, a count could be forged
         import _pytest
         import pluggy
 
         counter = LineCounter(_pytest, pluggy)
-        pytest.hookimpl(wrapper=True, tryfirst=True)(LineCounter.pytest_runtest_call)
+        pytest.hookimpl(hookwrapper=True, tryfirst=True)(LineCounter.pytest_runtest_call)  # the newer form is unknown before 8
     plugins = [Recorder(wanted["nonce"], wanted["tests"], wanted["shuffle"], counter), *([counter] if counter else [])]
     most = int(wanted["fail_fast"])  # 0: no limit
     sys.argv[:] = ["pytest"]
@@ -202,8 +203,9 @@ def run(wanted: dict[str, Any], root: str, prepared: Any = None) -> NoReturn:
 
 
 def main() -> NoReturn:
-    """The cold way: read what is wanted, import pytest, run it."""
+    """The cold way: read what is wanted, import pytest, run it. Perhaps in an old Python, which then says what does not parse."""
     site, root = sys.argv[1:]
+    sys.path[:] = [path for path in sys.path if path != os.path.dirname(os.path.abspath(__file__))]  # -P is new in 3.11
     wanted = json.load(sys.stdin)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.path.extend(site.split(os.pathsep))
@@ -211,6 +213,13 @@ def main() -> NoReturn:
 
     seed()
     os.write(3, b"+")  # what went wrong up to here is not the candidate's fault
+    for path in wanted["parse"]:
+        try:
+            compile(Path(root, path).read_bytes(), path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+            record = {"unparsed": path, "message": f"{type(error).__name__}: {error}"[:200]}
+            os.write(3, json.dumps(record).encode("ascii") + b"\n")
+            os._exit(0)
     run(wanted, root)
 
 

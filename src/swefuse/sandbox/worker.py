@@ -10,7 +10,6 @@ import ast
 import contextlib
 import gc
 import importlib
-import json
 import marshal
 import os
 import resource
@@ -19,6 +18,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -49,6 +49,7 @@ class Slot:
     own_processes: int
     size_mb: int
     python: str
+    foreign: bool
     site: list[str]
     recorder: str
     clean: tuple[int, ...] = ()
@@ -71,7 +72,7 @@ def prepare(settings: Mapping[str, Any]) -> Slot:
     root = os.geteuid() == 0 and not (isolated and user)
     # its own user id, so that the limit on processes counts this slot's alone; below 65536 for containers that map no more
     uid = 20000 + settings["caller"] % 40000 if root else None
-    given = {name: settings[name] for name in ("box", "walls", "roots", "size_mb", "python", "site", "recorder")}
+    given = {name: settings[name] for name in ("box", "walls", "roots", "size_mb", "python", "foreign", "site", "recorder")}
     slot = Slot(uid=uid, own_processes=2 if isolated and user else 0, **given)
     if slot.walls == "landlock" and landlock.abi(jail.LIBC) < landlock.LEAST_ABI:
         raise OSError("this kernel has no Landlock of ABI 6 (Linux 6.12 or later, with landlock among its security modules)")
@@ -80,8 +81,8 @@ def prepare(settings: Mapping[str, Any]) -> Slot:
             f"only root may enter {closed}, where the interpreter or its packages lie, and candidates run as another user"
         )
     _fresh(slot)
-    sys.path[:] = [*sys.path[1:], *slot.site]
-    if settings["kind"] == "pytest":
+    sys.path[:] = [*sys.path[1:], *(slot.site if not slot.foreign else [])]
+    if settings["kind"] == "pytest" and not slot.foreign:
         _rehearse(slot)
     if slot.walls != "none":
         jail.close_doors(network=isolated)
@@ -119,6 +120,8 @@ def _stage(job: Mapping[str, Any], slot: Slot) -> str:
 
     Never a module that the work tree has itself: the candidate's version must be the one that is tested.
     """
+    if slot.foreign:
+        return "its environment is for another Python than the worker's"
     own = {candidate.module_name(path)[0].partition(".")[0] for path in job["files"]}
     new = [name for name in job["preload"] if name not in slot.tried and name.partition(".")[0] not in own]
     for name in new:
@@ -323,7 +326,7 @@ def _child(job: Mapping[str, Any], slot: Slot, packed: list[tuple[str, bytes]], 
         emit = candidate.emitter(3)
         if job["kind"] == "calls":
             candidate.run_calls(job, packed, emit)
-        elif candidate.parse_all(candidate.MemoryFinder({}), job["files"], job["parse"], emit):
+        elif slot.foreign or candidate.parse_all(candidate.MemoryFinder({}), job["files"], job["parse"], emit):
             os.write(3, b"=")
             if job["cold"]:
                 _exec_pytest(job, slot)
@@ -333,6 +336,9 @@ def _child(job: Mapping[str, Any], slot: Slot, packed: list[tuple[str, bytes]], 
             recorder.run(_wanted(job), f"{slot.box}/repo", slot.prepared if plain else None)
     except OSError as error:  # ours: the candidate's exceptions end up in records
         os.write(3, str(error).encode())
+    except BaseException:  # noqa: BLE001 - of pytest itself, such as one for a conftest.py that it does not understand
+        traceback.print_exc()
+        sys.stderr.flush()
     finally:
         os._exit(0)
 
@@ -342,12 +348,8 @@ def _wanted(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _exec_pytest(job: Mapping[str, Any], slot: Slot) -> NoReturn:
-    with tempfile.TemporaryFile(dir=f"{slot.box}/tmp") as wanted:  # not on the command line, which the candidate could read
-        wanted.write(json.dumps(_wanted(job)).encode("ascii"))
-        wanted.seek(0)
-        os.dup2(wanted.fileno(), 0)
-    command = [slot.python, "-P", "-s", "-S", "-B", slot.recorder, os.pathsep.join(slot.site), f"{slot.box}/repo"]
-    os.execve(slot.python, command, dict(os.environ))  # noqa: S606
+    wanted = {**_wanted(job), "parse": job["parse"] if slot.foreign else ()}
+    candidate.exec_pytest(wanted, slot.python, slot.recorder, slot.site, slot.box)
 
 
 def _drop(job: Mapping[str, Any], slot: Slot) -> None:

@@ -33,7 +33,7 @@ class Refusal(StrEnum):
     LICENCE = "its licence is not among those allowed"
     NO_TEST_FILE = "no test file to run"
     NOTHING_COLLECTED = "the tests cannot be collected"
-    TOO_OLD = "the source is too old for this Python"
+    TOO_OLD = "the source is too old, or too new, for this Python"
     MISSING_MODULE = "the tests need a module that is not installed"
     TOO_LONG = "the tests take too long"
     NO_END = "without the repair the tests come to no end, so that those not reached say nothing"
@@ -49,8 +49,8 @@ class Refusal(StrEnum):
     ERROR = "it could not be read"
 
 
-# another pytest, or other libraries, may make the difference
-ELSEWHERE = (Refusal.NOTHING_COLLECTED, Refusal.MISSING_MODULE, Refusal.ALL_FAIL)
+# another pytest, other libraries or another Python may make the difference
+ELSEWHERE = (Refusal.NOTHING_COLLECTED, Refusal.MISSING_MODULE, Refusal.ALL_FAIL, Refusal.TOO_OLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ class Order:
     """One commit to try. ``repeats`` runs of the repaired state must agree; ``licences``: those allowed, empty for all.
 
     ``environments``: names of those that are tried one after the other where tests cannot be collected in the program's own;
-    ``auto`` stands for one with what the tree says that its tests need, and the pytest of its time, installed on demand.
+    ``auto`` stands for one with what the tree says that its tests need, and the pytest and, where that alone does not do and this
+    machine has it, the Python of its time, installed on demand.
     ``all_tests``: run every test file, not only those that the commit changed. ``kind``: what the commit is to become, a
     ``bugfix``, ``refactor`` or ``testgen`` task.
     """

@@ -30,6 +30,8 @@ def distribution(files: Files) -> tuple[str, str]:
     if not isinstance(name, str):
         found = _NAME.search(files.get("setup.cfg", "")) or _NAME.search(files.get("setup.py", "").replace("(", "(\n"))
         name = found[1] if found else ""
+        constant = re.search(rf"^{re.escape(name)}\s*=\s*[\"']([\w.-]+)[\"']", files.get("setup.py", ""), re.MULTILINE)
+        name = constant[1] if name and constant else name  # name=NAME
     version = project.get("version")
     if not isinstance(version, str):
         stated = (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import platform
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,13 +13,13 @@ from typing import Any
 from swefuse.errors import InfraError, SandboxError, UserError
 from swefuse.records import Evidence, Kind, Provenance, Suite, Task
 from swefuse.sandbox import environments
+from swefuse.sandbox.pythons import Python
 from swefuse.scale import Executor
-from swefuse.tasks import other_kinds
+from swefuse.tasks import in_time, other_kinds
 from swefuse.tasks.attempts import CPU_S, ELSEWHERE, OLD, Attempt, Order, Refusal, Runs, ended, strays
 from swefuse.tasks.commits import candidates, is_test_file, sides, states
 from swefuse.tasks.environment import licence, supplied
 from swefuse.tasks.git import opened
-from swefuse.tasks.requirements import needs, of_its_time
 from swefuse.tasks.store import Keeper, load_tasks, logged
 from swefuse.tasks.workers import sandbox
 from swefuse.workspace import Files
@@ -139,27 +137,28 @@ def try_commit(order: Order) -> Attempt:
 
 
 def _in_its_time(order: Order, runs: Runs, judge: Callable[[], Attempt], files: Files) -> Attempt:
-    """The attempt in an environment of the commit's time; a module that its tests lack then is added, a few times."""
+    """The attempt in an environment of the commit's time, and where that does not do with a Python of its time, if there is one."""
+    found = _with_missing(order, runs, judge, files, None)
+    python = in_time.python_of(order.commit.date) if found.refusal in ELSEWHERE else None
+    if python is None:
+        return found
+    try:
+        return _with_missing(order, runs, judge, files, python)
+    except (InfraError, SandboxError):  # an interpreter that does not start, or that pip knows nothing for, is no reason
+        return found
+
+
+def _with_missing(order: Order, runs: Runs, judge: Callable[[], Attempt], files: Files, python: Python | None) -> Attempt:
+    """The attempt in an environment of its time; a module that its tests lack then is added, a few times."""
     missing: list[str] = []
     while True:
-        runs.environment = _of_its_time(order.commit.date, files, missing)
+        runs.environment = in_time.environment(order.commit.date, files, missing, python)
         found = judge()
         lacks = _LACKS.search(found.detail) if found.refusal in ELSEWHERE else None
         name = DISTRIBUTIONS.get(lacks[1], lacks[1]) if lacks else ""
         if not name or name in missing or len(missing) == MOST_MISSING or any(f"{name}/" in path for path in files):
             return found
         missing.append(name)
-
-
-def _of_its_time(date: str, files: Files, missing: Sequence[str] = ()) -> str:
-    """Name of the environment with what the tests of a tree need, as it was in the quarter after a date."""
-    series, day = of_its_time(date)
-    runner, wanted = f"pytest=={series}.*", [*needs(files), *missing]
-    names = [re.split(r"[^\w.-]", one)[0] for one in wanted]
-    for packages in (wanted, names):  # what is pinned may be too old for this Python
-        with contextlib.suppress(InfraError):
-            return environments.dated([runner, *packages], day)
-    return environments.dated([runner], day)
 
 
 def _judged(order: Order, runs: Runs, own: str) -> Attempt:
@@ -202,7 +201,7 @@ def _task(order: Order, runs: Runs, decisive: tuple[str, ...], held: tuple[str, 
     evidence = Evidence(
         repeats=order.repeats, reference_passes=True, null_fails=True, failing_ids=tuple(sorted(decisive)),
         flake_rate=len(dropped) / max(1, len(dropped) + len(decisive) + len(held)), sandbox=sandbox().identity,
-        python=platform.python_version(), environment=runs.environment,
+        python=environments.version(runs.environment), environment=runs.environment,
     )  # fmt: skip
     return Task.make(
         Kind.BUGFIX, instruction=instruction, files=initial,

@@ -7,7 +7,6 @@ which order, follows from the seed and the surveys alone, and results count in t
 from __future__ import annotations
 
 import json
-import platform
 import random
 import re
 from collections import Counter, deque
@@ -19,6 +18,7 @@ from typing import Any
 from swefuse.code.functions import body_hash
 from swefuse.errors import SandboxError
 from swefuse.records import Evidence, Kind, ModelStep, Provenance, Suite, Task, content_hash
+from swefuse.sandbox import environments
 from swefuse.scale import Executor
 from swefuse.tasks.attempts import ended, results, strays
 from swefuse.tasks.commits import is_source, is_test_file
@@ -375,7 +375,7 @@ def _task(project: Project, settings: Wanted, order: Order, attempt: Attempt) ->
         ),
         evidence=Evidence(
             repeats=2, reference_passes=True, null_fails=True, failing_ids=tuple(sorted(attempt.failing)),
-            flake_rate=len(attempt.dropped) / max(1, tests), sandbox=attempt.sandbox, python=platform.python_version(),
-            environment=order.environment,
+            flake_rate=len(attempt.dropped) / max(1, tests), sandbox=attempt.sandbox,
+            python=environments.version(order.environment), environment=order.environment,
         ),
     )  # fmt: skip

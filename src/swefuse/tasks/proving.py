@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +12,7 @@ from typing import Any
 
 from swefuse.errors import DataError
 from swefuse.records import Evidence, Kind, Outcome, Task, Verdict, content_hash
+from swefuse.sandbox import environments
 from swefuse.scale import Executor
 from swefuse.scale.executor import InlineExecutor
 from swefuse.tasks.leaks import leaks, reachable
@@ -114,7 +114,8 @@ def _with_evidence(task: Task, right: Sequence[Verdict], start: Sequence[Verdict
     old = task.evidence or Evidence(repeats=0, reference_passes=True, null_fails=True)
     new: dict[str, Any] = {
         "repeats": how.repeats, "reference_passes": True, "null_fails": True, "sandbox": right[0].sandbox,
-        "failing_ids": tuple(sorted(failing(start[0]))), "python": platform.python_version(), "cpu_s": round(right[0].cpu_s, 4),
+        "failing_ids": tuple(sorted(failing(start[0]))), "python": environments.version(old.environment),
+        "cpu_s": round(right[0].cpu_s, 4),
     }  # fmt: skip
     if how.mutants and not RULES[task.kind].alone and task.kind is not Kind.QA:
         measured = strength(task, InlineExecutor(), how.mutants)

@@ -1,4 +1,4 @@
-"""What the tests of a source tree need to run, as far as the tree says so, and the pytest of its time."""
+"""What the tests of a source tree need to run, as far as the tree says so."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ast
 import configparser
 import re
 import shlex
-import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
@@ -15,13 +14,6 @@ from typing import Any
 from swefuse.tasks.environment import distribution
 from swefuse.workspace import Files
 
-# first day of each series, as the package index has it
-_SERIES = (
-    ("2020-12-12", "6.2"), ("2022-02-04", "7.0"), ("2022-03-13", "7.1"), ("2022-10-25", "7.2"), ("2023-04-08", "7.3"),
-    ("2023-06-23", "7.4"), ("2024-01-27", "8.0"), ("2024-03-03", "8.1"), ("2024-04-27", "8.2"), ("2024-07-20", "8.3"),
-    ("2025-06-02", "8.4"), ("2025-11-08", "9.0"), ("2026-06-13", "9.1"), ("2026-10-27", "9.2"),
-)  # fmt: skip
-_OLDEST = {11: "7.2", 12: "7.4", 13: "8.2"}  # that works with Python 3.N
 _GROUPS = re.compile(r"(unit[-_]?)?(tests?|testing|dev|develop|development)([-_].*)?")
 _FILES = re.compile(r"(.*[-_/])?(requirements[-_./]?)?(tests?|testing|dev)([-_]requirements)?\.(txt|in)")
 _ONE = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w,. -]+\])?\s*([<>=!~].*|;.*)?")
@@ -32,18 +24,6 @@ _OTHER = re.compile(
     r"pytest-(cov|xdist|sugar|mypy.*|black|flake8|randomly)|towncrier|bump.*|cogapp|changelog.*|codecov|hatch.*|uv|pip.*|wheel|"
     r"tox-.*|pluggy|iniconfig|py|virtualenv|nodeenv|cfgv|identify|distlib|filelock|pep517|pep8|toposort|invoke|setuptools.*)"
 )
-
-
-def of_its_time(date: str) -> tuple[str, str]:
-    """The series of pytest, such as ``7.4``, that was the newest on a date, and the first day of the quarter after.
-
-    Where that series does not run with this Python it is the oldest one that does, and the quarter after its start.
-    """
-    oldest = _OLDEST.get(sys.version_info.minor, "8.4")
-    starts = {series: day for day, series in _SERIES}
-    day = max(date[:10], starts[oldest])
-    quarters = 4 * int(day[:4]) + (int(day[5:7]) - 1) // 3 + 1
-    return [series for start, series in _SERIES if start <= day][-1], f"{quarters // 4}-{quarters % 4 * 3 + 1:02}-01"
 
 
 def needs(files: Files) -> list[str]:
