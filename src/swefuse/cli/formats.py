@@ -52,6 +52,9 @@ def import_(
         typer.Option("--environment", metavar="NAME", help="Tried where tests cannot be run; may be given again."),
     ] = None,
     repeat: Annotated[int, typer.Option("--repeat", min=1, max=100, help="Runs of each side that must agree.")] = 2,
+    pull: Annotated[
+        bool, typer.Option("--pull", help="Fetch images that rows name and that are not here; they take gigabytes each.")
+    ] = False,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run tests.")] = os.cpu_count() or 1,
     as_json: JsonOption = False,
 ) -> None:
@@ -69,7 +72,7 @@ def import_(
         raise UserError(f"--repos {repos}: there is no such folder")
     for one in environment or ():
         environments.folder(one)
-    orders, unknown = _orders(name, file, Choices(repos, tuple(licences or ()), tuple(environment or ()), repeat))
+    orders, unknown = _orders(name, file, Choices(repos, tuple(licences or ()), tuple(environment or ()), repeat, pull))
     out.mkdir(parents=True, exist_ok=True)
     pool = ProcessExecutor(workers, init_worker, (resolve(AUTO), None, CPU_S))
     with pool as executor, stage_progress("import", quiet=as_json, rate="rows") as progress:

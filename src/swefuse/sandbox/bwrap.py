@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import IO, Self
 
 from swefuse.errors import SandboxError
-from swefuse.sandbox import jail
+from swefuse.sandbox import environments, jail
 from swefuse.sandbox.base import Job, Limit, Output
+from swefuse.sandbox.image import images
 from swefuse.sandbox.limits import RECORD_CAP, TEXT_CAP, marks, proportional, tree, usage
 from swefuse.sandbox.local import environment, message, surroundings
 
@@ -61,6 +62,8 @@ class BwrapSandbox:
 
     def run(self, job: Job) -> Output:
         """Run one job. Raises SandboxError when the candidate's turn never came."""
+        if job.environment.startswith(environments.IMAGE):
+            return images().run(job)
         started = time.monotonic()
         with _protected(job) as files:
             records = os.pipe()

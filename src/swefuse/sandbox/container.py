@@ -63,8 +63,7 @@ class ContainerSandbox(LocalSandbox):
     def _begin(
         self, settings: dict[str, Any], walls: Walls, channel: socket.socket
     ) -> tuple[subprocess.Popen[bytes], Callable[[], None]]:
-        before = self._works() if self._before is None else self._before
-        self._before = before
+        before = self.works()
         settings |= {"fd": None, "caller": 0, "user_namespace": True}
         name = f"swefuse-{os.getpid()}-{next(_count)}-{secrets.token_hex(4)}"
         inside = ["/usr/bin/env", "-i", *(f"{key}={value}" for key, value in environment(settings["box"]).items())]
@@ -80,8 +79,13 @@ class ContainerSandbox(LocalSandbox):
 
         return process, remove
 
-    def _works(self) -> Sequence[str]:
-        """The options of the program with which it can run a container here; makes the empty image where it is missing."""
+    def works(self) -> Sequence[str]:
+        """The options of the program with which it can run a container here; makes the empty image where it is missing.
+
+        Raises SandboxError where it cannot.
+        """
+        if self._before is not None:
+            return self._before
         problem = ""
         for before in _FIRST.get(self._program, ((),)):
             if self._call(before, "image", "inspect", image_name()).returncode:
@@ -90,6 +94,7 @@ class ContainerSandbox(LocalSandbox):
             probe = ["run", "--rm", "--name", name, *self._arguments(["/usr"]), image_name(), "/usr/bin/env", "true"]
             done = self._call(before, *probe)
             if done.returncode == 0:
+                self._before = before
                 return before
             self._call(before, "rm", "-f", name)  # one that was made and could not be started
             problem = problem or " ".join(done.stderr.decode(errors="replace").split()) or "no reason given"

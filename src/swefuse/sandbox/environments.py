@@ -21,6 +21,7 @@ from swefuse.errors import DataError, InfraError, UserError, nearest
 from swefuse.sandbox import pythons
 from swefuse.sandbox.pythons import Python
 
+IMAGE = "image:"  # such as image:swebench/some-image:latest, in which a container runs the tests
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 
 
@@ -36,9 +37,12 @@ def known() -> list[str]:
 
 
 def folder(name: str) -> str:
-    """The folder of an environment; empty for the empty name, the program's own. Raises DataError when it is not there."""
-    if not name:
-        return ""
+    """The folder of an environment; the name itself for the empty one, the program's own, and for an image's.
+
+    Raises DataError when it is not there.
+    """
+    if not name or name.startswith(IMAGE):
+        return name
     path = home() / name
     if not _NAME.fullmatch(name) or not path.is_dir():
         hint = nearest(name, known())
@@ -47,9 +51,18 @@ def folder(name: str) -> str:
 
 
 def version(name: str) -> str:
-    """Version of the Python with which tests run in an environment, such as ``3.8.18``."""
+    """Version of the Python with which tests run in an environment, such as ``3.8.18``; empty for an image, which has its own."""
+    if name.startswith(IMAGE):
+        return ""
     python = pythons.of(folder(name))
     return python.version if python else platform.python_version()
+
+
+def packages(name: str) -> list[str]:
+    """What an environment was made of, as pip takes it, or, where it is not here, as far as its name tells."""
+    if name in known() and (file := home() / name / "requirements.txt").exists():
+        return file.read_text(encoding="utf-8").split("\n")[:-1]
+    return ["==".join(one.rsplit("-", 1)) for one in name.split("+") if not one.startswith(("auto-", "python-", IMAGE)) and one]
 
 
 def make(requirements: Sequence[str], python: Python | None = None) -> str:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from swefuse.errors import SandboxError
-from swefuse.sandbox import jail, pythons, wire
+from swefuse.sandbox import environments, jail, pythons, wire
 from swefuse.sandbox.base import Job, Output
 from swefuse.sandbox.sweep import sweep
 
@@ -107,6 +107,10 @@ class LocalSandbox:
 
     def run(self, job: Job) -> Output:
         """Run one job. Raises SandboxError when there is no result; the next job then gets a new worker."""
+        if job.environment.startswith(environments.IMAGE):
+            from swefuse.sandbox.image import images  # which stands on this module
+
+            return images().run(job)
         if job.kind == "pytest" and find_spec("pytest") is None:
             raise SandboxError("a task's tests are in pytest form and pytest is not installed: pip install pytest")
         with self._lock:

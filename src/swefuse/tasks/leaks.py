@@ -63,7 +63,7 @@ def _releases(task: Task) -> Iterator[str]:
         _top(PurePosixPath(path)) for path in (task.reference or {}) if path.endswith(".py") and path not in task.protected
     } - {""}  # fmt: skip
     environment = task.evidence.environment if task.evidence else ""
-    for top in sorted(tops) if lines else ():
+    for top in sorted(tops) if lines and not environment.startswith(environments.IMAGE) else ():
         for folder in surroundings(environments.folder(environment))["site"]:
             held = sum(line in _installed(str(folder), top) for line in lines)
             if held and held >= SHARE * len(lines):

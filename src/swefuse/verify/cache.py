@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 
 from swefuse.records import Outcome, Verdict, content_hash
-from swefuse.sandbox.environments import folder
+from swefuse.sandbox.environments import IMAGE, folder
+from swefuse.sandbox.image import images
 from swefuse.sandbox.local import surroundings
 
 _NEVER = frozenset({Outcome.INFRA, Outcome.FLAKY, Outcome.TIMEOUT})  # they may come out differently on another day
@@ -40,6 +41,8 @@ def environment_lock(environment: str = "") -> str:
 
     A change inside of a package that keeps its version, as in one installed for editing, is not seen.
     """
+    if environment.startswith(IMAGE):
+        return content_hash([IMAGE, images().there(environment.removeprefix(IMAGE))])
     folders = [Path(folder) for folder in surroundings(folder(environment))["site"]]
     entries = sorted(entry for folder in folders if folder.is_dir() for entry in folder.iterdir())
     found = [(entry.name, hashlib.sha256(entry.read_bytes()).hexdigest() if entry.is_file() else "") for entry in entries]

@@ -143,7 +143,7 @@ def test_licences_repeated_rows_and_images(made: History, tmp_path: Path) -> Non
     summary = brought(made, tmp_path, row(made), row(made, version="2.0"), licences=("MIT",))
     assert (summary["tasks"], summary["refused"]) == (1, {Refusal.REPEATED.value: 1})
     image = {"repo_name": "shop", "docker_image": "x/shop:1", "commit_hash": made.sha["begin"], "expected_output_json": "{}"}
-    assert brought(made, tmp_path, image, name="r2e")["refused"] == {Refusal.IMAGE.value: 1}
+    assert brought(made, tmp_path, image, name="r2e")["refused"] == {Refusal.ONLY_IMAGE.value: 1}
     assert brought(made, tmp_path, row(made), repos=None, licences=("BSD",))["refused"] == {Refusal.REPOSITORY.value: 1}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +141,20 @@ def test_lists_that_do_not_end_and_files_that_are_none(tmp_path: Path) -> None:
         read("r2e", tmp_path / "rows", dumps({**R2E, "expected_output_json": "[]"}))
     with pytest.raises(DataError, match="field 'parsed_commit_content' is no JSON"):
         read("r2e", tmp_path / "rows", dumps({**R2E, "parsed_commit_content": "{"}))
+
+
+def test_a_parquet_file_holds_the_same_rows(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    made = {**BENCH, "problem_statement": "It is broken.", "PASS_TO_PASS": IDS, "created_at": datetime(2020, 12, 30, tzinfo=UTC)}
+    parquet.write_table(pyarrow.Table.from_pylist([made, {**made, "instance_id": "a__b-2"}]), tmp_path / "rows.parquet")
+    one, two = read_rows(LAYOUTS["swebench"], tmp_path / "rows.parquet")
+    assert (one.instance, two.instance, two.where) == ("a__b-1", "a__b-2", f"{tmp_path / 'rows.parquet'}:2")
+    assert one.fail_to_pass == one.pass_to_pass == tuple(IDS) and one.created == "2020-12-30T00:00:00+00:00"
+    assert json.loads(one.text) == one.raw
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UserError, match=r"bad\.parquet: cannot be read"):
+        read_rows(LAYOUTS["swebench"], tmp_path / "bad.parquet")
+    parquet.write_table(pyarrow.Table.from_pylist([{**made, "version": b"1"}]), tmp_path / "odd.parquet")
+    with pytest.raises(DataError, match=r"odd\.parquet:1: a value that has no text: bytes"):
+        read_rows(LAYOUTS["swebench"], tmp_path / "odd.parquet")

@@ -11,6 +11,8 @@ from typing import Any
 
 from swefuse.errors import SandboxError
 from swefuse.records import Evidence, Outcome, Suite, Task, Verdict
+from swefuse.sandbox import image
+from swefuse.sandbox.environments import IMAGE
 from swefuse.scale import Executor
 from swefuse.tasks.formats.convert import Refusal, Refused, States, states, task
 from swefuse.tasks.formats.rows import Row
@@ -32,12 +34,13 @@ _ELSEWHERE = (Refusal.NOTHING_COLLECTED, Refusal.MISSING_MODULE, Refusal.NO_SUCH
 @dataclass(frozen=True, slots=True)
 class Choices:
     """``repos``: folder of clones. ``licences``: those allowed, empty for all. ``environments``: tried where the tests do not run.
-    ``repeats``: runs of the repaired state that must agree."""
+    ``repeats``: runs of the repaired state that must agree. ``pull``: fetch images that are not on this machine."""
 
     repos: Path | None = None
     licences: tuple[str, ...] = ()
     environments: tuple[str, ...] = ()
     repeats: int = 2
+    pull: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +110,14 @@ def try_row(order: Order) -> Attempt:
     """Make a task of a row, or say why not. Runs in a worker process; one bad row never ends the others."""
     row, choices = order.row, order.choices
     try:
-        found = order.found or states(row, choices.repos, choices.licences)
+        found = order.found or states(row, choices.repos, choices.licences, choices.pull)
         if isinstance(found, Refused):
             return Attempt(row, None, found)
         if isinstance(found, Task):
             refused = _disproved(found, choices)
             return Attempt(row, None, refused) if refused else Attempt(row, found)
         first = _proven(found, choices.repeats, "")
-        for name in choices.environments if isinstance(first, Refused) and first.reason in _ELSEWHERE else ():
+        for name in _elsewhere(row, choices) if isinstance(first, Refused) and first.reason in _ELSEWHERE else ():
             other = _proven(found, choices.repeats, name)
             if isinstance(other, Task):
                 return Attempt(row, other)
@@ -123,6 +126,13 @@ def try_row(order: Order) -> Attempt:
         return Attempt(row, None, Refused(Refusal.SANDBOX, str(error)[:300]))
     except (OSError, ValueError, IndexError) as error:
         return Attempt(row, None, Refused(Refusal.ERROR, f"{type(error).__name__}: {error}"[:300]))
+
+
+def _elsewhere(row: Row, choices: Choices) -> Iterator[str]:
+    """Environments in which the tests may run that do not run in the program's own; the row's own image is the last."""
+    yield from choices.environments
+    if row.image and not image.usable(row.image, choices.pull):
+        yield f"{IMAGE}{row.image}"
 
 
 def _proven(found: States, repeats: int, environment: str) -> Task | Refused:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from swefuse.errors import PatchError
 from swefuse.records import Evidence, Kind, Provenance, Suite, Task
+from swefuse.sandbox import image
 from swefuse.tasks.commits import is_test, is_test_file
 from swefuse.tasks.environment import licence, supplied
 from swefuse.tasks.formats import clones
@@ -26,7 +27,8 @@ class Refusal(StrEnum):
     LANGUAGE = "its language is not Python"
     NO_TESTS = "it lists no test that must turn from fail to pass, or none at all"
     TEST_NAMES = "its tests are not named as pytest names them"
-    IMAGE = "its environment is an image, and no container backend can run images here"
+    IMAGE = "its environment is an image, and no container backend can run that here"
+    ONLY_IMAGE = "nothing but its image holds its tests and its repair"
     REPOSITORY = "its repository is not here"
     COMMIT = "its commit is not in the repository"
     LICENCE = "its licence is not among those allowed"
@@ -68,16 +70,24 @@ class States:
     licence: str
 
 
-def states(row: Row, repos: Path | None, licences: Sequence[str] = ()) -> States | Refused:
-    """The two states of a row, its repository being one of those below ``repos``; ``licences``: those allowed, empty for all."""
+def states(row: Row, repos: Path | None, licences: Sequence[str] = (), pull: bool = False) -> States | Refused:
+    """The two states of a row, with the files of its repository below ``repos``, else those of its image, which ``pull`` fetches.
+
+    ``licences``: those allowed, empty for all.
+    """
     if refused := _unfit(row):
         return refused
     name, short = clones.smith_name(row.repo) if row.inverted else (row.repo, "")
     repository = clones.find(repos, name) if repos is not None else None
+    if repository is None and not row.image:
+        return Refused(Refusal.REPOSITORY, name)
     if repository is None:
-        return Refused(Refusal.IMAGE, row.image) if row.image else Refused(Refusal.REPOSITORY, name)
-    base, files = clones.state(repository, (row.base_commit, short))
-    if not base:
+        if problem := image.usable(row.image, pull):
+            return Refused(Refusal.IMAGE, problem)
+        base, files = row.base_commit or short, image.images().files(row.image)
+    else:
+        base, files = clones.state(repository, (row.base_commit, short))
+    if repository is not None and not base:
         return Refused(Refusal.COMMIT, f"{row.base_commit or short or 'none named'} in {repository.path}")
     own = licence(files) or row.licence
     if licences and own not in licences:
@@ -90,7 +100,7 @@ def _unfit(row: Row) -> Refused | None:
     if row.language.lower() not in ("", "python", "py", "python3"):
         return Refused(Refusal.LANGUAGE, row.language)
     if row.only_image:
-        return Refused(Refusal.IMAGE, row.image)
+        return Refused(Refusal.ONLY_IMAGE, row.image)
     if not row.fail_to_pass:
         return Refused(Refusal.NO_TESTS, f"{len(row.pass_to_pass)} must go on passing")
     odd = [id_ for id_ in (*row.fail_to_pass, *row.pass_to_pass) if not id_.partition("::")[0].endswith(".py") or "::" not in id_]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -10,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from swefuse.errors import PatchError, UserError
 from swefuse.records import SCHEMA, Suite, Task
+from swefuse.sandbox import environments
 from swefuse.tasks.formats.harbor import OWN, PATCH
 from swefuse.verify.patch import apply_patch, make_patch
 from swefuse.verify.screen import protected_paths
@@ -37,6 +40,10 @@ git apply --whitespace=nowarn "${SOLUTION_DIR:-/solution}/solution.patch"
 _DOCKERFILE = """FROM python:{python}-slim
 RUN apt-get update && apt-get install -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*
 RUN pip install --no-cache-dir {packages}
+WORKDIR /app
+COPY repo /app
+"""
+_IMAGE = """FROM {image}
 WORKDIR /app
 COPY repo /app
 """
@@ -135,8 +142,10 @@ def _lay(folder: Path, files: Mapping[str, str]) -> None:
 def _dockerfile(task: Task) -> str:
     python = task.evidence.python if task.evidence and task.evidence.python else "3.11"
     named = task.evidence.environment if task.evidence else ""
-    packages = ["==".join(one.rsplit("-", 1)) for one in named.split("+") if one]
-    if not any(one.startswith("pytest==") for one in packages):
+    if named.startswith(environments.IMAGE):
+        return _IMAGE.format(image=named.removeprefix(environments.IMAGE))
+    packages = [shlex.quote(one) for one in environments.packages(named)]
+    if not any(re.match(r"'?pytest\b(?!-)", one) for one in packages):
         packages.append(f"pytest=={metadata.version('pytest')}" if _installed("pytest") else "pytest")
     return _DOCKERFILE.format(python=".".join(python.split(".")[:2]), packages=" ".join(packages))
 

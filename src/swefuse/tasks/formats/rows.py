@@ -1,7 +1,8 @@
 """Rows of outside formats: read strictly, kept exactly as they were read, and written back so.
 
-A file holds one JSON object a line, a JSON list of them, or one object; it may be gzipped. What a format does not name is kept and
-counted. Lists of test ids may be lists, or texts that hold one in JSON; the row remembers which by keeping its own text.
+A file holds one JSON object a line, a JSON list of them, or one object, and may be gzipped; or it is a Parquet file, for which pyarrow
+must be installed. What a format does not name is kept and counted. Lists of test ids may be lists, or texts that hold one in JSON; the
+row remembers which by keeping its own text.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from swefuse.errors import DataError, UserError, nearest
+from swefuse.errors import DataError, UserError, missing_extra, nearest
 
 _BREAK = re.compile(r"\s*[\r\n]\s*")  # a text in JSON holds no line break
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -127,6 +129,9 @@ def dumps(raw: Fields) -> str:
 
 def _objects(path: Path) -> Iterator[tuple[int, str, Any]]:
     """Line, text on one line and value of each row of a file."""
+    if path.suffix == ".parquet":
+        yield from _parquet(path)
+        return
     try:
         data = path.read_bytes()
         content = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
@@ -143,6 +148,30 @@ def _objects(path: Path) -> Iterator[tuple[int, str, Any]]:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 yield number, line.strip(), loads(f"{path}:{number}", line.strip())
+
+
+def _parquet(path: Path) -> Iterator[tuple[int, str, Any]]:
+    """Rows of a Parquet file, by their numbers; times become texts."""
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise missing_extra("pyarrow", "train") from error
+    try:
+        table = parquet.read_table(path)
+    except (OSError, ValueError) as error:  # pyarrow's own errors are of these kinds
+        raise UserError(f"{path}: cannot be read: {error}") from error
+    for number, raw in enumerate(table.to_pylist(), 1):
+        try:
+            given = json.dumps(raw, default=_plainly, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{path}:{number}: a value that has no text: {error}") from error
+        yield number, given, json.loads(given)
+
+
+def _plainly(value: object) -> str:
+    if isinstance(value, date | time):
+        return value.isoformat()
+    raise TypeError(type(value).__name__)
 
 
 def _listed(path: Path, content: str) -> Iterator[tuple[int, str, Any]]:
