@@ -1,8 +1,8 @@
 """Rows of outside formats: read strictly, kept exactly as they were read, and written back so.
 
-A file holds one JSON object a line, a JSON list of them, or one object, and may be gzipped; or it is a Parquet file, for which pyarrow
-must be installed. What a format does not name is kept and counted. Lists of test ids may be lists, or texts that hold one in JSON; the
-row remembers which by keeping its own text.
+A file holds one JSON object a line, a JSON list of them, or one object, and may be gzipped; or it is a Parquet file, which needs
+pyarrow. What a format does not name is kept and counted. Lists of test ids may be lists, or texts that hold one in JSON; the row
+remembers which by keeping its own text.
 """
 
 from __future__ import annotations
