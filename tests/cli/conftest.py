@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from swefuse.collect.agent import Start, rollouts
+from swefuse.collect.agent import rollouts
+from swefuse.collect.episode import Start
 from swefuse.library.gate import gate
 from swefuse.library.store import Entry, Library
 from swefuse.policy.scripted import ScriptedPolicy, pick_reference

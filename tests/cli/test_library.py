@@ -34,7 +34,7 @@ def test_list_and_show(library: Path, capsys: Capture) -> None:
 
 def test_stats_count_and_name_the_reasons(library: Path, capsys: Capture) -> None:
     counts = result(capsys, "library", "stats", library)
-    assert (counts["accepted"], counts["refused"], counts["reasons"]) == (1, 1, {"verdict": 1})
+    assert (counts["accepted"], counts["refused"], counts["reasons"]) == (1, 1, {"verdict": 1, "consistent": 1})
     assert main(["library", "stats", str(library)]) == 0
     assert capsys.readouterr().out.startswith(
         "1 accepted, 1 refused; fingerprint of the accepted ones " + counts["fingerprint"][:16]

@@ -20,7 +20,7 @@ EDIT = st.builds(
 ACTION = (
     BARE
     | EDIT
-    | st.builds(Action, name=st.just("view"), path=LINE)
+    | st.builds(Action, name=st.just("view"), path=PATH, line=st.integers(0, 9_999_999))
     | st.builds(Action, name=st.sampled_from(["search", "run"]), text=LINE)
     | st.builds(Action, name=st.just("create"), path=PATH, text=ANY)
 )
@@ -56,6 +56,8 @@ def test_what_was_parsed_is_rendered_back(message: str) -> None:
     ("message", "thought", "action"),
     [
         ("@view m.py\n", "", Action(name="view", path="m.py")),
+        ("@view m.py:12\n", "", Action(name="view", path="m.py", line=12)),
+        ("@view m:y\n", "", Action(name="view", path="m:y")),
         (
             "#why\n#so\n@edit m.py:3*2\n-a\n-b\n+c\n",
             "why\nso",
@@ -104,7 +106,8 @@ def test_malformed_messages_are_refused(message: str) -> None:
         Action(name="edit", path="a", line=1, nth=10_000, old="x"),
         Action(name="edit", path="a", line=1),
         Action(name="edit", path="a", line=1, new="x", text="lost"),
-        Action(name="view", path="a", line=3),
+        Action(name="view", path="a:3"),
+        Action(name="view", path="a", line=-1),
         Action(name="test", path="a"),
     ],
 )

@@ -8,7 +8,8 @@ import pytest
 from function_task import BUGGY, MENDED, PATH, function_task
 
 from swefuse.collect import actions
-from swefuse.collect.agent import Episode, Judge, Start, rollouts, step
+from swefuse.collect.agent import Judge, rollouts
+from swefuse.collect.episode import Episode, Start, step
 from swefuse.errors import SandboxError
 from swefuse.library.coherence import coherence
 from swefuse.policy.base import Choice, Reply, Request
@@ -108,7 +109,7 @@ def test_an_edit_that_does_not_apply_changes_nothing_says_why_and_is_out_of_the_
 )
 def test_single_actions(action: Action, observation: str, kept: bool) -> None:
     episode = Episode(function_task(), 0, False, {PATH: BUGGY})
-    step(episode, Reply(Choice("", action)), Judge(Judged()))
+    step(episode, "", action, Judge(Judged()).of)
     assert (episode.steps[0].observation, episode.steps[0].keep, episode.files) == (observation, kept, {PATH: BUGGY})
 
 
@@ -119,9 +120,9 @@ def test_undo_goes_back_one_edit() -> None:
         Action(name="create", path="n.py"),
         Action(name="undo"),
     ):
-        step(episode, Reply(Choice("", action)), judge)
+        step(episode, "", action, judge.of)
     assert episode.files == {PATH: MENDED}
-    step(episode, Reply(Choice("", Action(name="undo"))), judge)
+    step(episode, "", Action(name="undo"), judge.of)
     assert episode.files == {PATH: BUGGY} and [s.observation for s in episode.steps] == ["ok"] * 4
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from function_task import function_task
 
-from swefuse.collect.prompts import MAX_OBSERVATION, show_file, show_tests
+from swefuse.collect.prompts import MAX_OBSERVATION, cut, show_file, show_tests
+from swefuse.errors import PatchError
 from swefuse.records import Call, Kind, Outcome, Provenance, Suite, Task, TestResult, Verdict
 
 CALLS = (
@@ -63,5 +64,41 @@ def test_files_are_numbered_and_cut() -> None:
     assert show_file("a\r") == "1>a\r"
     assert show_file("") == "1>"
     long = show_file("x" * (MAX_OBSERVATION - 2))
-    assert len(long) == MAX_OBSERVATION and "[cut]" not in long
-    assert show_file("x" * (MAX_OBSERVATION - 1)) == "1>" + "x" * (MAX_OBSERVATION - 2) + "\n[cut]"
+    assert len(long) == MAX_OBSERVATION and "left out" not in long
+    assert "[... 1 characters left out ...]" in show_file("x" * (MAX_OBSERVATION - 1))
+
+
+def test_a_part_of_a_file_is_shown_around_a_line() -> None:
+    text = "".join(f"row {number}\n" for number in range(1, 201))
+    shown = show_file(text, 100).split("\n")
+    assert shown[0] == "[... 59 lines left out ...]" and shown[1] == "60>row 60" and shown[-2] == "140>row 140"
+    assert shown[-1] == "[... 60 lines left out ...]" and show_file(text, 1).startswith("1>row 1\n")
+    assert show_file(text, 200).endswith("200>row 200") and len(show_file(text, 100, 300)) <= 300
+    with pytest.raises(PatchError, match="line 201 does not exist: the file has 200 lines"):
+        show_file(text, 201)
+
+
+def test_long_texts_keep_their_beginning_and_their_end_and_say_what_is_left_out() -> None:
+    rows = [f"row {number}" for number in range(100)]
+    shown = cut("\n".join(rows), 90).split("\n")
+    assert shown == [*rows[:10], "[... 86 lines left out ...]", *rows[-4:]]
+    assert cut("short", 5) == "short" and cut("0123456789", 4) == "01[... 6 characters left out ...]89"
+    assert cut("a" * 50 + "\nend", 30) == "[... 1 lines left out ...]\nend"
+
+
+def test_tests_in_files_are_counted_and_listed() -> None:
+    results = {f"t.py::p{n}": TestResult(outcome="passed") for n in range(7)}
+    results["t.py::f"] = TestResult(outcome="failed", detail="assert 1 == 2\n and more")
+    work = task().model_copy(update={"suites": ()})
+    shown = show_tests(work, Verdict(outcome=Outcome.FAILED, form="pytest", tests=results)).split("\n")
+    assert shown[:2] == ["1 of 8 tests fail", "FAIL t.py::f: assert 1 == 2"] and shown[-1] == "and 2 more pass"
+    passing = {id_: result for id_, result in results.items() if result.outcome == "passed"}
+    assert show_tests(work, Verdict(outcome=Outcome.PASSED, form="pytest", tests=passing)).startswith(
+        "all 7 tests pass\nPASS t.py::p0"
+    )
+    tampered = Verdict(outcome=Outcome.TAMPERED, form="pytest", tests=passing, reason="it forged")
+    assert show_tests(work, tampered).endswith("yet the check says TAMPERED: it forged")
+    assert (
+        show_tests(work, Verdict(outcome=Outcome.FAILED, form="docgen", reason="no examples"))
+        == "the check says FAILED: no examples"
+    )

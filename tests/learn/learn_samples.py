@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from swefuse.collect.agent import Start, Verify, rollouts
+from swefuse.collect.agent import Verify, rollouts
+from swefuse.collect.episode import Start
 from swefuse.learn.batch import Group
 from swefuse.learn.model import make_nano, train_tokenizer
 from swefuse.learn.tokens import nano_text

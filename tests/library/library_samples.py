@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from swefuse.collect.actions import parse
+from swefuse.collect.prompts import show_file
 from swefuse.library import Entry, gate
 from swefuse.library.conformance import sound
 from swefuse.library.gate import Item
-from swefuse.records import Outcome, PolicyIdentity, Step, Task, TestResult, Trajectory, Verdict
+from swefuse.records import Action, Outcome, PolicyIdentity, Step, Task, TestResult, Trajectory, Verdict
 from swefuse.workspace import apply_edit, ref
 
 TASK: Task = sound()[0]
@@ -25,6 +26,20 @@ def passing(task: Task = TASK) -> Verdict:
     return Verdict(outcome=Outcome.PASSED, form="calls", tests=results, score=1.0)
 
 
+def look(action: Action, files: Mapping[str, str]) -> str:
+    """What an agent gets to see after an action that left these files; ``m.py`` is right once it adds."""
+    if action.name == "view":
+        return show_file(files[action.path])
+    if action.name == "search":
+        rows = (
+            (path, at, row) for path in sorted(files) for at, row in enumerate(files[path].split("\n"), 1) if action.text in row
+        )
+        return "\n".join(f"{path}:{at}>{row}" for path, at, row in rows) or "no match"
+    if action.name == "test":
+        return "PASS f(1,) gave 2" if "return x + 1" in files["m.py"] else "FAIL f(1,) gave 0, expected 2"
+    return "submitted" if action.name == "submit" else "ok"
+
+
 def walk(messages: Sequence[str], task: Task = TASK, **fields: Any) -> Trajectory:
     """What an honest agent records for these messages; ``fields`` replace those of the trajectory."""
     history = [dict(task.files)]
@@ -36,7 +51,8 @@ def walk(messages: Sequence[str], task: Task = TASK, **fields: Any) -> Trajector
             history.append(apply_edit(history[-1], action))
         elif action.name == "undo":
             history.pop()
-        steps.append(Step(thought=thought, action=action, raw=raw, observation="", before=before, after=ref(history[-1])))
+        shown = look(action, history[-1])
+        steps.append(Step(thought=thought, action=action, raw=raw, observation=shown, before=before, after=ref(history[-1])))
     made = {
         "id": "t", "task_id": task.id, "initial": ref(task.files), "steps": tuple(steps), "final": ref(history[-1]),
         "files": {path: text for path, text in history[-1].items() if task.files.get(path) != text}, "stop_reason": "submit",

@@ -2,12 +2,135 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
 
-from swefuse.cli.common import ConfigOption, OutOption, SetOption, TasksOption, example, extras, group, prepare
+from swefuse.cli.common import (
+    ConfigOption,
+    JsonOption,
+    OutOption,
+    SetOption,
+    TasksOption,
+    example,
+    extras,
+    group,
+    prepare,
+    print_json,
+    say,
+)
 from swefuse.cli.console import stage_progress
+from swefuse.errors import UserError, nearest
 
-app = group("collect", "Make trajectories for tasks.", "swefuse collect replay --tasks runs/tasks --out runs/trajectories")
+if TYPE_CHECKING:
+    from swefuse.policy.base import Policy
+
+_REPLAY = "swefuse collect --tasks runs/mined --method replay --out runs/replayed"
+_MODEL = "swefuse collect --tasks runs/tasks --method search --policy runs/sft/model --set guide=choices --out runs/found"
+_TEACHER = (
+    "swefuse collect --tasks runs/mined --method sample --policy http://127.0.0.1:8000/v1 --endpoint model=big --out runs/big"
+)
+app = group("collect", "Make many different trajectories that pass, and tell what each took.", _REPLAY, _MODEL, _TEACHER)
+
+
+@app.callback(invoke_without_command=True)
+def collect(
+    context: typer.Context,
+    tasks: Annotated[Path | None, typer.Option("--tasks", metavar="DIR", help="Folder or file of tasks.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder for trajectories; a second call goes on.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="replay, sample (tests first), search (roll-back) or free.")
+    ] = "replay",
+    policy: Annotated[
+        str | None,
+        typer.Option("--policy", metavar="WHO", help="Folder of a model, address of an endpoint, or random, rule, reference."),
+    ] = None,
+    endpoint: Annotated[
+        list[str] | None, typer.Option("--endpoint", metavar="KEY=VALUE", help="Setting of an endpoint, such as model=NAME.")
+    ] = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Collect with one of four methods. Killed or ended early, the same call goes on; the settings are in docs/settings.md."""
+    if context.invoked_subcommand is not None:
+        return
+    from swefuse.collect.gather import METHODS, GatherConfig, run
+    from swefuse.sandbox.choose import resolve
+    from swefuse.scale import ProcessExecutor
+    from swefuse.verify import init_worker
+
+    if tasks is None or out is None:
+        raise UserError(f"collect needs {'--tasks DIR' if tasks is None else '--out DIR'}")
+    if method not in METHODS:
+        raise UserError(f"there is no method {method!r}{nearest(method, METHODS)}")
+    settings = prepare(GatherConfig, config, overrides or [], out)
+    with (
+        _opened(policy, method, settings, endpoint or [], out) as who,
+        ProcessExecutor(settings.workers, init_worker, (resolve(settings.sandbox),)) as executor,
+        stage_progress("collect", quiet=as_json, rate="attempts") as progress,
+    ):
+        summary = run(settings, method, (tasks, out), who, executor, progress)
+    if as_json:
+        print_json(summary)
+    else:
+        _tell(summary, out)
+    if not summary["accepted"]:
+        raise typer.Exit(1)
+
+
+def _tell(summary: dict[str, Any], out: Path) -> None:
+    say(f"{summary['accepted']} trajectories of {summary['tried']} attempts ({100 * summary['yield']:.1f} %), in {out}")
+    say(f"for {summary['tasks_with_one']} of {summary['tasks']} tasks, {summary['distinct_per_task']:.2f} programs each")
+    each = f"{summary['tokens_per_accepted']:.0f} tokens, {summary['seconds_per_accepted']:.2f} s"
+    cost = f", {summary['cost']:.4f} in all" if summary["cost"] else ""
+    say(f"each took {each}, {summary['verifications_per_accepted']:.1f} verifications{cost}")
+    for name in ("refused", "undone"):
+        for reason, count in summary[name].items():
+            say(f"{count:7}  {'taken back: ' if name == 'undone' else ''}{reason}")
+
+
+@contextlib.contextmanager
+def _opened(name: str | None, method: str, settings: Any, endpoint: list[str], out: Path) -> Iterator[Policy | None]:
+    """The policy of a name. Raises UserError for one that there is not, or that cannot do what is asked of it."""
+    from swefuse.policy.scripted import PICKERS, ScriptedPolicy
+
+    if method == "replay":
+        if name not in (None, "reference") or endpoint:
+            raise UserError("replay plays the reference solution and asks no policy: leave --policy and --endpoint out")
+        yield None
+    elif name is None:
+        raise UserError(f"--method {method} needs --policy: a model's folder, an endpoint's address, or {', '.join(PICKERS)}")
+    elif name in PICKERS:
+        if settings.guide != "choices":
+            raise UserError(f"the policy {name!r} chooses and cannot write: --set guide=choices")
+        yield ScriptedPolicy(name)
+    elif "://" in name:
+        from swefuse.policy.endpoint import EndpointPolicy, EndpointSettings
+
+        own = prepare(EndpointSettings, None, [f"base={name}", *endpoint])
+        with EndpointPolicy(own, out / "replies.jsonl") as asked:
+            yield asked
+    elif endpoint:
+        raise UserError("--endpoint is for a policy that is an address, such as --policy http://127.0.0.1:8000/v1")
+    else:
+        if not Path(name).is_dir():
+            raise UserError(f"there is no policy {name!r}{nearest(name, PICKERS)}, and no folder of that name")
+        yield _local(Path(name), settings)
+
+
+def _local(folder: Path, settings: Any) -> Policy:
+    with extras():
+        from swefuse.learn.model import load
+        from swefuse.learn.tokens import codec_for
+        from swefuse.policy.local import LocalPolicy
+    model, tokenizer = load(folder)
+    return LocalPolicy(model, codec_for(tokenizer), folder.name, settings.temperature or 1.0)
 
 
 @app.command("replay", epilog=example("swefuse collect replay --tasks runs/tasks --out runs/trajectories"))
@@ -17,7 +140,7 @@ def replay(
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Work every train task with its reference, step by step, every observation the real one."""
+    """Work every train task of small functions with its reference, one way each: what the quickstart learns from."""
     with extras():
         from swefuse.collect.stage import CollectConfig, run
 

@@ -4,7 +4,7 @@
 
     message := thought* action
     thought := "#" TEXT "\\n"                      any number of lines
-    action  := "@view " PATH "\\n"
+    action  := "@view " PATH [":" LINE] "\\n"
              | "@search " TEXT "\\n"
              | "@edit " PATH ":" LINE ["*" NTH] old* new* "\\n"
              | "@create " PATH new+ "\\n"
@@ -12,9 +12,9 @@
     old     := "\\n-" TEXT                        the lines of the replaced text
     new     := "\\n+" TEXT                        the lines of its replacement
 
-TEXT is anything without a line feed. An ``edit`` without ``-`` lines inserts before LINE, one without ``+`` lines deletes.
-Rendering and parsing are inverse to each other, and whatever does not follow the grammar to the letter is refused: nothing is
-guessed at, so a message either means exactly one thing or is UNPARSED.
+TEXT is anything without a line feed. A ``view`` with a LINE shows what stands around it. An ``edit`` without ``-`` lines inserts
+before LINE, one without ``+`` lines deletes. Rendering and parsing are inverse to each other, and whatever does not follow the
+grammar to the letter is refused: nothing is guessed at, so a message either means exactly one thing or is UNPARSED.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from swefuse.errors import PatchError
 from swefuse.records import Action
 
 _EDIT = re.compile(r"@edit ([^\n:*]+):([1-9][0-9]{0,6})(?:\*([2-9]|[1-9][0-9]{1,3}))?\Z")
+_VIEW = re.compile(r"(.+):([1-9][0-9]{0,6})\Z", re.DOTALL)
 _BARE = {"@test": "test", "@undo": "undo", "@submit": "submit"}
 _TEXT = {"@view": "view", "@search": "search", "@run": "run"}
 _WRITTEN = {
-    "view": ("path",), "search": ("text",), "run": ("text",), "create": ("path", "text"),
+    "view": ("path", "line"), "search": ("text",), "run": ("text",), "create": ("path", "text"),
     "edit": ("path", "line", "nth", "old", "new"),
 }  # fmt: skip
 _UNUSED = Action(name="test").model_dump(exclude={"name"})
@@ -56,7 +57,11 @@ def _render_action(action: Action) -> str:
     if action.name in _BARE.values():
         return f"@{action.name}"
     if action.name == "view":
-        return f"@view {_field(action.path)}"
+        if not 0 <= action.line <= 9_999_999:
+            raise PatchError(f"line {action.line}: counted from 1 up to 9999999")
+        if _VIEW.match(action.path):
+            raise PatchError(f"path {action.path!r} cannot be written in the action grammar: its end reads as the number of a line")
+        return f"@view {_field(action.path)}" + (f":{action.line}" if action.line else "")
     if action.name in ("search", "run"):
         return f"@{action.name} {_field(action.text)}"
     if action.name == "create":
@@ -119,7 +124,10 @@ def _parse_action(head: str, rest: list[str]) -> Action:
         return Action.model_validate({"name": _BARE[head]})
     word, _, value = head.partition(" ")
     if word in _TEXT and value:
-        field = "path" if word == "@view" else "text"
+        if word == "@view":
+            placed = _VIEW.match(value)
+            return Action(name="view", path=placed[1] if placed else value, line=int(placed[2]) if placed else 0)
+        field = "text"
         return Action.model_validate({"name": _TEXT[word], field: value})
     raise PatchError(f"{head!r} is no action; actions: view, search, edit, create, run, test, undo, submit")
 

@@ -2,63 +2,52 @@
 
 Many episodes run in step, so that a model answers in batches and the verifier has work for every core. An episode is judged once,
 on its final state, with all tests; what the agent's own ``test`` action shows are the visible tests of that same judgement, so a
-state is never run twice.
+state is never run twice. History is linear: what a policy is asked with is what is trained on later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
-from swefuse.collect import actions, prompts, protocol
+from swefuse.collect import protocol
+from swefuse.collect.episode import Episode, How, Limits, Start, StopReason, begin, failed_step, finished, step
 from swefuse.errors import PatchError
-from swefuse.policy.base import Policy, Reply, Request
-from swefuse.records import Action, PolicyIdentity, Step, Task, Trajectory, Verdict, content_hash
+from swefuse.policy.base import Freedom, Policy, Reply, Request
+from swefuse.records import Trajectory, Verdict
+from swefuse.scale.executor import ThreadExecutor
 from swefuse.verify.many import Candidate
-from swefuse.workspace import apply_edit, ref
+from swefuse.workspace import ref
 
 Verify = Callable[[Sequence[Candidate]], Iterable[Verdict]]
-
-
-@dataclass
-class Episode:
-    """One run of the loop in progress. ``files`` is the present state, ``history`` the states before each edit, for ``undo``."""
-
-    task: Task
-    seed: int
-    greedy: bool
-    files: Mapping[str, str]
-    steps: list[Step] = field(default_factory=list)
-    history: list[Mapping[str, str]] = field(default_factory=list)
-    verdict: Verdict | None = None
-    stop_reason: str = ""
-
-
-@dataclass(frozen=True)
-class Start:
-    """An episode to run: a task and how the policy's draws are seeded."""
-
-    task: Task
-    seed: int = 0
-    greedy: bool = False
+CLOSED = How()
 
 
 class Judge:
-    """Verdicts by state: one verification for each different state of a task, however many episodes reach it."""
+    """Verdicts by state: one verification for each different state of a task, however many episodes reach it. Threads share it."""
 
     def __init__(self, verify: Verify) -> None:
         self._verify = verify
         self._known: dict[tuple[str, str], Verdict] = {}
 
+    def verify(self, items: Sequence[Candidate]) -> Iterable[Verdict]:
+        """The verifier that it asks."""
+        return self._verify(items)
+
     def ensure(self, episodes: Sequence[Episode]) -> None:
         """Verify every state of ``episodes`` that has no verdict yet."""
-        missing = {(e.task.id, ref(e.files)): Candidate(e.task, e.files) for e in episodes if self.key(e) not in self._known}
-        for key, verdict in zip(missing, self._verify(list(missing.values())), strict=True):
+        missing = {self.key(e): Candidate(e.task, e.files) for e in episodes if self.key(e) not in self._known}
+        for key, verdict in zip(missing, self._verify(list(missing.values())) if missing else (), strict=True):
             self._known[key] = verdict
 
     def of(self, episode: Episode) -> Verdict:
         """The verdict on an episode's present state; ``ensure`` must have been called for it."""
         return self._known[self.key(episode)]
+
+    @property
+    def verified(self) -> int:
+        """States that were verified."""
+        return len(self._known)
 
     @staticmethod
     def key(episode: Episode) -> tuple[str, str]:
@@ -66,99 +55,118 @@ class Judge:
         return episode.task.id, ref(episode.files)
 
 
-def rollouts(starts: Sequence[Start], policy: Policy, verify: Verify, source: str) -> list[Trajectory]:
+def rollouts(starts: Sequence[Start], policy: Policy, verify: Verify, source: str, how: How = CLOSED) -> list[Trajectory]:
     """Run an episode for every start and return the trajectories in that order, each with its verdict.
 
     A failure of the sandbox ends in a verdict INFRA, never in a lost episode; errors of the policy propagate.
     """
-    episodes = [Episode(start.task, start.seed, start.greedy, dict(start.task.files)) for start in starts]
-    judge = Judge(verify)
-    for _ in range(protocol.MAX_STEPS):
-        opened = [(e, protocol.choices(e.task, e.files, e.steps)) for e in episodes if not e.stop_reason]
-        opened = [(episode, choices) for episode, choices in opened if choices]
-        if not opened:
-            break
-        requests = [Request(e.task, tuple(e.steps), choices, e.seed, e.greedy) for e, choices in opened]
-        replies = policy.act(requests)
-        testing = [e for (e, _), reply in zip(opened, replies, strict=True) if reply.choice.action.name in ("test", "submit")]
-        judge.ensure(testing)
-        for (episode, _), reply in zip(opened, replies, strict=True):
-            step(episode, reply, judge)
-    unfinished = [episode for episode in episodes if not episode.stop_reason]
-    judge.ensure(unfinished)
-    for episode in unfinished:
-        episode.stop_reason = "max_steps" if len(episode.steps) == protocol.MAX_STEPS else "nothing is open"
+    return [finished(episode, policy.identity, source) for episode in play(starts, policy, Judge(verify), how)]
+
+
+def play(starts: Sequence[Start], policy: Policy, judge: Judge, how: How = CLOSED) -> list[Episode]:
+    """The episodes of ``starts`` to their ends, each with a verdict on its final state.
+
+    A policy that answers many requests at once by itself, such as an endpoint (``concurrent`` above 1), is asked for each episode
+    apart, so that a slow answer delays that episode alone; others are asked for all that wait in one batch.
+    """
+    episodes = [begin(start, how.room) for start in starts]
+    for episode in episodes:
+        for action in how.opening(episode.task):
+            if action.name in ("test", "submit"):
+                judge.ensure([episode])
+            step(episode, "", action, judge.of)
+    at_once = getattr(policy, "concurrent", 1)
+    if at_once == 1:
+        _to_the_end(episodes, policy, judge, how)
+        return episodes
+    with ThreadExecutor(at_once) as threads:
+        for _ in threads.map(lambda episode: _to_the_end([episode], policy, judge, how), episodes):
+            pass
+    return episodes
+
+
+def _to_the_end(episodes: Sequence[Episode], policy: Policy, judge: Judge, how: How) -> None:
+    while opened := [(episode, request) for episode in episodes if (request := _request(episode, how)) is not None]:
+        replies = policy.act([request for _, request in opened])
+        read = [_read(episode, reply, how) for (episode, _), reply in zip(opened, replies, strict=True)]
+        judge.ensure([episode for episode in read if episode is not None and episode.next in ("test", "submit")])
+        for episode in read:
+            if episode is not None:
+                _carry_out(episode, judge)
+    judge.ensure(episodes)
+    for episode in episodes:
         episode.verdict = judge.of(episode)
-    return [_trajectory(episode, policy.identity, source) for episode in episodes]
 
 
-def step(episode: Episode, reply: Reply, judge: Judge) -> None:
-    """Carry out one reply and append the step. An action that does not apply changes nothing, says why and is not trained on."""
-    action, before = reply.choice.action, ref(episode.files)
+def _request(episode: Episode, how: How) -> Request | None:
+    """What the policy is asked next; None where the episode has ended, and then its reason is set."""
+    if episode.stop_reason:
+        return None
+    task, steps, limits = episode.task, tuple(episode.steps), how.limits
+    if how.dialect is None:
+        choices = protocol.choices(task, episode.files, steps) if len(steps) < protocol.MAX_STEPS else ()
+        if not choices:
+            episode.stop_reason = StopReason.STEPS if len(steps) == protocol.MAX_STEPS else StopReason.NOTHING
+            return None
+        return Request(task, steps, choices, episode.seed, episode.greedy)
+    spent = episode.usage
+    reached = enough(limits, spent.completion_tokens, spent.seconds, spent.cost)
+    if reached is None and len(steps) >= limits.steps:
+        reached = StopReason.STEPS
+    if reached is None and episode.malformed_now >= limits.malformed:
+        reached = StopReason.MALFORMED
+    if reached is not None:
+        episode.stop_reason = reached
+        return None
+    return ask(episode, how, episode.seed, limits.tokens - spent.completion_tokens)
+
+
+def enough(limits: Limits, tokens: int, seconds: float, cost: float) -> StopReason | None:
+    """Which limit of a whole episode is reached."""
+    if tokens >= limits.tokens:
+        return StopReason.TOKENS
+    if 0 < limits.seconds <= seconds:
+        return StopReason.SECONDS
+    return StopReason.COST if 0 < limits.cost <= cost else None
+
+
+def ask(episode: Episode, how: How, seed: int, left: int) -> Request:
+    """The open request after an episode's steps, of which at most ``left`` tokens may be written."""
+    assert how.dialect is not None, "a policy that chooses is not asked openly"
+    grammar = how.grammar(episode.task, episode.files) if how.grammar else ""
+    messages = how.dialect.messages(episode.task, episode.steps)
+    most = min(how.limits.reply_tokens, left)
+    freedom = Freedom(messages, most, how.dialect.tools, grammar, how.temperature)
+    return Request(episode.task, tuple(episode.steps), (), seed, episode.greedy, freedom)
+
+
+def _read(episode: Episode, reply: Reply, how: How) -> Episode | None:
+    """Take a reply in; the episode if there is an action to carry out."""
+    before, new = episode.usage, reply.usage
+    episode.usage = replace(
+        before, prompt_tokens=before.prompt_tokens + new.prompt_tokens, seconds=before.seconds + new.seconds,
+        completion_tokens=before.completion_tokens + new.completion_tokens, cost=before.cost + new.cost,
+    )  # fmt: skip
+    if reply.problem:
+        episode.stop_reason, episode.problem = StopReason.POLICY, reply.problem
+        return None
+    if reply.choice is not None:
+        episode.pending = (reply.choice.thought, reply.choice.action, "", reply.trace)
+        return episode
+    assert how.dialect is not None, "only an open request has an answer without a choice"
     try:
-        observation, applies = _perform(episode, action, judge), True
+        if reply.cut:
+            raise PatchError("the answer was cut off: it was longer than an answer may be")
+        thought, action, raw = how.dialect.read(reply)
     except PatchError as error:
-        observation, applies = f"error: {error}", False
-    episode.steps.append(
-        Step(
-            thought=reply.choice.thought,
-            action=action,
-            raw=actions.render(action, reply.choice.thought),
-            observation=observation,
-            before=before,
-            after=ref(episode.files),
-            keep=applies,
-            trace=reply.trace,
-        )
-    )
+        failed_step(episode, how.dialect.kept(reply), str(error), reply.trace)
+        return None
+    episode.malformed_now = 0
+    episode.pending = (thought, action, raw, reply.trace)
+    return episode
 
 
-def _perform(episode: Episode, action: Action, judge: Judge) -> str:
-    if action.name == "view":
-        if action.path not in episode.files:
-            raise PatchError(f"there is no file {action.path}; files: {', '.join(sorted(episode.files))}")
-        return prompts.show_file(episode.files[action.path])
-    if action.name in ("edit", "create"):
-        changed = apply_edit(episode.files, action)
-        episode.history.append(episode.files)
-        episode.files = changed
-        return "ok"
-    if action.name == "test":
-        return prompts.show_tests(episode.task, judge.of(episode))
-    if action.name == "undo":
-        if not episode.history:
-            raise PatchError("there is nothing to undo")
-        episode.files = episode.history.pop()
-        return "ok"
-    if action.name == "submit":
-        episode.verdict = judge.of(episode)
-        episode.stop_reason = "submit"
-        return "submitted"
-    if action.name == "search":
-        return "\n".join(_search(episode.files, action.text)) or "no match"
-    raise PatchError(f"the action {action.name} is not open to this agent")
-
-
-def _search(files: Mapping[str, str], text: str) -> Iterator[str]:
-    for path in sorted(files):
-        for number, row in enumerate(files[path].split("\n"), 1):
-            if text in row:
-                yield f"{path}:{number}>{row}"
-
-
-def _trajectory(episode: Episode, identity: PolicyIdentity, source: str) -> Trajectory:
-    changed = {path: text for path, text in episode.files.items() if episode.task.files.get(path) != text}
-    steps = tuple(episode.steps)
-    name = content_hash([episode.task.id, identity.model_dump(), episode.seed, episode.greedy, [s.raw for s in steps]])[:20]
-    return Trajectory(
-        id=name,
-        task_id=episode.task.id,
-        initial=ref(episode.task.files),
-        steps=steps,
-        final=ref(episode.files),
-        files=changed,
-        stop_reason=episode.stop_reason,
-        policy=identity,
-        verdict=episode.verdict,
-        source=source,
-    )
+def _carry_out(episode: Episode, judge: Judge) -> None:
+    thought, action, raw, trace = episode.pending
+    assert action is not None
+    step(episode, thought, action, judge.of, raw=raw, trace=trace)

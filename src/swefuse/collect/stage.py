@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from swefuse.collect.agent import Start, rollouts
+from swefuse.collect.agent import rollouts
+from swefuse.collect.episode import Start
 from swefuse.errors import DataError, nearest
 from swefuse.policy.scripted import ScriptedPolicy
 from swefuse.records import SCHEMA, Task, Trajectory

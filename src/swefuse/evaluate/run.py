@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from swefuse.collect.agent import Start, Verify, rollouts
+from swefuse.collect.agent import Verify, rollouts
+from swefuse.collect.episode import Start
 from swefuse.errors import DataError
 from swefuse.evaluate.passk import pass_at_k
 from swefuse.evaluate.stats import Interval, cluster_bootstrap

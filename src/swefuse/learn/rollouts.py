@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from swefuse.collect import protocol
-from swefuse.collect.agent import Start, Verify, rollouts
+from swefuse.collect.agent import Verify, rollouts
+from swefuse.collect.episode import Start
 from swefuse.learn.batch import Group, PackedBatch, open_tokens, pack
 from swefuse.learn.losses import token_entropies, token_logprobs
 from swefuse.learn.model import output_layer

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import PurePosixPath
 
-from swefuse.collect.actions import parse
+from swefuse.collect.dialects import meaning
 from swefuse.errors import PatchError
 from swefuse.records import Action, Step, Task, Trajectory, Verdict
 from swefuse.verify.screen import protected_paths
@@ -43,6 +44,24 @@ def coherence(task: Task, trajectory: Trajectory, verdict: Verdict) -> str | Non
     return None
 
 
+def replay(task: Task, trajectory: Trajectory) -> Iterator[tuple[int, Step, Mapping[str, str], Mapping[str, str]]]:
+    """Every step with its number, counted from 1, and the files before and after it as its action makes them.
+
+    What does not apply changes nothing; whether a step may be so is for ``coherence`` to say. The two mappings are one object
+    exactly where nothing was written or undone.
+
+    Example: ``[before is after for *_, before, after in replay(task, trajectory)]`` of view, edit, submit ->
+    ``[True, False, True]``.
+    """
+    states: list[State] = [(task.files, "")]
+    for number, step in enumerate(trajectory.steps, 1):
+        before = states[-1][0]
+        if step.action is not None:
+            with suppress(PatchError, UnicodeEncodeError):
+                _advance(step.action, states)
+        yield number, step, before, states[-1][0]
+
+
 def _follow(step: Step, states: list[State], protected: frozenset[str]) -> str | None:
     """Take one step from the last of ``states``, which is a stack that ``undo`` pops. The reason if it cannot be taken."""
     if step.before != states[-1][1]:
@@ -67,7 +86,7 @@ def _follow(step: Step, states: list[State], protected: frozenset[str]) -> str |
 
 def _meaning(step: Step) -> tuple[str, Action] | None:
     try:
-        return parse(step.raw)
+        return meaning(step.raw)
     except PatchError:
         return None
 

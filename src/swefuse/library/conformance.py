@@ -39,8 +39,10 @@ def sound() -> Item:
         editable=("m.py",), protected=("test_m.py",), suites=(suite,), provenance=Provenance(source="conformance"),
     )  # fmt: skip
     start, end = ref(_BEFORE), ref({**_BEFORE, **_AFTER})
+    look, shown = Action(name="view", path="m.py"), "1>def f(x):\n2>    return x - 1"
     edit = Action(name="edit", path="m.py", line=2, old="-", new="+")
     steps = (
+        Step(thought="", action=look, raw="@view m.py\n", observation=shown, before=start, after=start),
         Step(thought="", action=edit, raw="@edit m.py:2\n--\n++\n", observation="ok", before=start, after=end),
         Step(thought="", action=Action(name="submit"), raw="@submit\n", observation="submitted", before=end, after=end),
     )
@@ -54,16 +56,16 @@ def sound() -> Item:
 def samples() -> dict[str, Item]:
     """Sound and odd items by name."""
     task, trajectory, verdict = sound()
-    edit, submit = trajectory.steps
+    look, edit, submit = trajectory.steps
     ragged = TokenTrace(token_ids=(1, 2), logprobs=(_NAN,), raw_logprobs=(), entropies=(0.0,))
     odd: dict[str, dict[str, Any]] = {
         "no steps": {"steps": (), "files": {}, "final": trajectory.initial},
-        "no action": {"steps": (edit.model_copy(update={"action": None, "raw": "perhaps\n"}), submit)},
-        "ragged trace": {"steps": (edit.model_copy(update={"trace": ragged}), submit)},
+        "no action": {"steps": (look, edit.model_copy(update={"action": None, "raw": "perhaps\n"}), submit)},
+        "ragged trace": {"steps": (look, edit.model_copy(update={"trace": ragged}), submit)},
         "no Python": {"files": {"m.py": "def f(:\n", "new.py": "\0", "deep.py": "(" * 3000}},
         "no Unicode": {
             "files": {"m.py": "\ud800", "../m.py": "\udcff"},
-            "steps": (edit.model_copy(update={"raw": "\ud800"}), submit),
+            "steps": (look, edit.model_copy(update={"raw": "\ud800"}), submit),
         },
         "another task": {"task_id": "elsewhere", "initial": "", "files": {"gone.py": "x = 1\n"}},
     }

@@ -10,15 +10,18 @@ from __future__ import annotations
 import importlib
 import math
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from swefuse.code import lint
 from swefuse.errors import ConfigError, nearest
+from swefuse.library.claims import consistent, truthful
 from swefuse.library.coherence import coherence
+from swefuse.library.evidence import effective, fresh, seen
 from swefuse.records import Decision, Outcome, Task, Trajectory, Verdict
 
-GATE_VERSION = "1"
+GATE_VERSION = "2"
 Item = tuple[Task, Trajectory, Verdict]
 _LONGEST = 500
 
@@ -97,6 +100,11 @@ CHECKS: dict[str, Check] = {
     "verdict": passed,
     "static": static,
     "coherence": coherence,
+    "seen": seen,
+    "consistent": consistent,
+    "effective": effective,
+    "fresh": fresh,
+    "truthful": truthful,
     "trainable": trainable,
 }
 
@@ -115,8 +123,8 @@ def gate(batch: Sequence[Item], checks: Sequence[str] = tuple(CHECKS)) -> list[D
     for position, item in enumerate(batch):
         found = [(name, column[position]) for name, column in zip(checks, answers, strict=True)]
         reasons = tuple(f"{name}: {_one_line(text)}" for name, text in found if text is not None)
-        seen = {name: _one_line(text) for name, text in _seen(item).items() if name in checks}
-        decisions.append(Decision(accepted=not reasons, reasons=reasons, gate_version=version, seen=seen))
+        looked_at = {name: _one_line(text) for name, text in _seen(item).items() if name in checks}
+        decisions.append(Decision(accepted=not reasons, reasons=reasons, gate_version=version, seen=looked_at))
     return decisions
 
 
@@ -171,11 +179,18 @@ def _seen(item: Item) -> Mapping[str, str]:
     suite = task.suite(verdict.form)
     expected = len(suite.expected) if suite else 0
     kept = [step for step in trajectory.steps if step.keep]
-    writes = sum(step.action is not None and step.action.name in ("edit", "create") for step in trajectory.steps)
+    names = Counter(step.action.name for step in trajectory.steps if step.action is not None)
+    writes = names["edit"] + names["create"]
+    thoughts = [step.thought for step in trajectory.steps if step.thought]
     return {
         "syntax": sources,
         "verdict": f"{verdict.outcome}, {expected} tests as {verdict.form}, {verdict.repeats} times, {verdict.sandbox}",
         "static": f"{lint.identity()}: {sources}",
         "coherence": f"{len(trajectory.steps)} steps, {writes} writes, from {trajectory.initial} to {trajectory.final}",
+        "seen": f"{writes} writes and {len(thoughts)} thoughts against {len(trajectory.steps)} observations",
+        "consistent": f"{len(thoughts)} thoughts, {names['test']} tests, {writes} writes",
+        "effective": f"{writes} writes, {names['undo']} undone",
+        "fresh": f"{len(kept)} of {len(trajectory.steps)} steps",
+        "truthful": f"{verdict.outcome}; last thought: {thoughts[-1] if thoughts else 'none'}",
         "trainable": f"{len(kept)} steps, {sum(len(step.trace.token_ids) for step in kept if step.trace)} traced tokens",
     }

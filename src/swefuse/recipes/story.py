@@ -11,7 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from swefuse.collect.agent import Start, rollouts
+from swefuse.collect.agent import rollouts
+from swefuse.collect.episode import Start
 from swefuse.evaluate import report_model as shapes
 from swefuse.evaluate.report import render, save
 from swefuse.evaluate.report_model import COMPARISONS, MODELS, SPLITS, ReportData, ReportModel

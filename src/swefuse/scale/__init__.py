@@ -1,5 +1,5 @@
 """Every fan-out of the project goes through an ``Executor``."""
 
-from swefuse.scale.executor import Executor, InlineExecutor, ProcessExecutor
+from swefuse.scale.executor import Executor, InlineExecutor, ProcessExecutor, ThreadExecutor
 
-__all__ = ["Executor", "InlineExecutor", "ProcessExecutor"]
+__all__ = ["Executor", "InlineExecutor", "ProcessExecutor", "ThreadExecutor"]

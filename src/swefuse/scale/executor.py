@@ -9,7 +9,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from typing import Any, Protocol, Self, TypeVar
@@ -51,6 +51,39 @@ class InlineExecutor:
 
     def close(self) -> None:
         """Nothing to end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class ThreadExecutor:
+    """Threads of this process, for work that waits for others: ``fn`` must bear being called by several at once."""
+
+    def __init__(self, workers: int) -> None:
+        if workers < 1:
+            raise ValueError(f"workers must be at least 1, not {workers}")
+        self._workers = workers
+        self._pool = ThreadPoolExecutor(workers)
+
+    def map(self, fn: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """See ``Executor.map``."""
+        left, running = iter(items), deque[Future[R]]()
+        try:
+            while True:
+                running.extend(self._pool.submit(fn, item) for item in islice(left, 2 * self._workers - len(running)))
+                if not running:
+                    return
+                yield running.popleft().result()
+        finally:
+            for future in running:
+                future.cancel()
+
+    def close(self) -> None:
+        """Wait for the work that has begun."""
+        self._pool.shutdown(cancel_futures=True)
 
     def __enter__(self) -> Self:
         return self
