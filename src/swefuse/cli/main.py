@@ -25,6 +25,7 @@ from swefuse.cli import (
     formats,
     library,
     mutate,
+    policy,
     proof,
     quality,
     quickstart,
@@ -56,6 +57,7 @@ templates.add_to(tasks.app)
 proof.add_to(tasks.app)
 app.add_typer(tasks.app)
 app.add_typer(collect.app)
+app.add_typer(policy.app)
 app.add_typer(library.app)
 app.add_typer(train.app)
 evaluate.add_to(app)

@@ -136,7 +136,8 @@ def ask(episode: Episode, how: How, seed: int, left: int) -> Request:
     grammar = how.grammar(episode.task, episode.files) if how.grammar else ""
     messages = how.dialect.messages(episode.task, episode.steps)
     most = min(how.limits.reply_tokens, left)
-    freedom = Freedom(messages, most, how.dialect.tools, grammar, how.temperature)
+    check = how.check(episode.task, episode.files) if how.check else None
+    freedom = Freedom(messages, most, how.dialect.tools, grammar, how.temperature, check)
     return Request(episode.task, tuple(episode.steps), (), seed, episode.greedy, freedom)
 
 

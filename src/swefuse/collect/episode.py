@@ -55,7 +55,8 @@ def nothing(task: Task) -> tuple[Action, ...]:
 class How:
     """How an episode runs. ``dialect`` None: the policy chooses among the messages of ``collect.protocol``; else it writes.
 
-    ``grammar``: the grammar that an answer must follow in a state. ``opening``: steps that are taken before the policy is asked.
+    ``grammar``: the grammar that an answer must follow in a state; ``check``: how much of one may stand. ``opening``: steps that
+    are taken before the policy is asked.
     """
 
     dialect: Dialect | None = None
@@ -63,6 +64,7 @@ class How:
     grammar: Callable[[Task, Mapping[str, str]], str] | None = None
     opening: Callable[[Task], tuple[Action, ...]] = nothing
     temperature: float | None = None
+    check: Callable[[Task, Mapping[str, str]], Callable[[str], int]] | None = None
 
     @property
     def room(self) -> int:

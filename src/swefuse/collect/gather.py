@@ -18,18 +18,22 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from swefuse.collect import protocol
+from swefuse.collect.actions import parse
 from swefuse.collect.agent import Judge, play
 from swefuse.collect.dialects import dialect
 from swefuse.collect.diversity import diversity, normal
 from swefuse.collect.episode import Episode, How, Limits, Start, finished, nothing
 from swefuse.collect.replay import replays
 from swefuse.collect.search import Search, climb
-from swefuse.errors import DataError, UserError, nearest
+from swefuse.errors import DataError, PatchError, UserError, nearest
+from swefuse.policy.action_syntax import State, action_grammar
 from swefuse.policy.base import Policy
+from swefuse.policy.syntax import problem_of
 from swefuse.records import Action, Outcome, Task, Trajectory, content_hash
 from swefuse.scale.executor import Executor, InlineExecutor, ThreadExecutor
 from swefuse.tasks.store import load_tasks, save_lines, save_tasks
 from swefuse.verify.many import verify_many, verify_one
+from swefuse.workspace import apply_edit
 
 Method = Literal["replay", "sample", "search", "free"]
 METHODS: tuple[Method, ...] = ("replay", "sample", "search", "free")
@@ -63,6 +67,9 @@ class GatherConfig(BaseModel):
     cost: float = Field(0.0, ge=0, description="most that an episode may cost, as the policy's prices say; 0: no limit")
     observation_tokens: int = Field(2000, ge=16, description="of one observation; what is longer is cut in the middle, and says so")
     tries: int = Field(4, ge=1, description="dead ends at one state before a search gives it up")
+    best: int = Field(
+        4, ge=0, description="answers at one state that are the most probable ones, where the policy chooses in a search"
+    )
     heat: float = Field(0.2, ge=0, description="added to the temperature with each try of a search at one state")
     dead: Literal["out", "kept"] = Field(
         "out", description="dead ends of a search: left out, or kept in context and out of the loss"
@@ -77,8 +84,10 @@ class GatherConfig(BaseModel):
         opening = nothing if method == "free" else shown_first
         if self.guide == "choices":
             return How(None, limits)
-        grammar = _grammar if self.guide == "grammar" else None
-        return How(dialect(self.dialect), limits, grammar, opening, self.temperature)
+        held = self.guide == "grammar"
+        if held and self.dialect != "compact":
+            raise UserError("guide='grammar' is a grammar of the compact dialect; calls of tools are not held to it")
+        return How(dialect(self.dialect), limits, _grammar if held else None, opening, self.temperature, _check if held else None)
 
 
 @dataclass(slots=True)
@@ -117,9 +126,22 @@ def shown_first(task: Task) -> tuple[Action, ...]:
 
 
 def _grammar(task: Task, files: Mapping[str, str]) -> str:
-    from swefuse.policy.syntax import State, action_grammar  # only where one is asked for
-
     return action_grammar(State(files, tuple(path for path in files if path not in task.protected)))
+
+
+def _check(task: Task, files: Mapping[str, str]) -> Callable[[str], int]:
+    """How much of a message may stand: of an edit that leaves Python which does not parse, what comes before its new text."""
+
+    def check(text: str) -> int:
+        try:
+            action = parse(text if text.endswith("\n") else f"{text}\n")[1]
+            changed = apply_edit(files, action) if action.name in ("edit", "create") else {}
+        except PatchError:
+            return len(text)  # it is not complete, or the agent will be told
+        broken = changed and action.path.endswith(".py") and problem_of(changed[action.path])
+        return text.index("\n+") + 1 if broken and "\n+" in text else len(text)
+
+    return check
 
 
 def run(
@@ -254,7 +276,7 @@ class _Worker:
     def _searched(self, starts: Sequence[Start], how: How, judge: Judge) -> tuple[list[Row], list[Trajectory]]:
         config, policy = self.config, self.policy
         assert policy is not None
-        search = Search(config.tries, config.samples, config.heat, config.dead)
+        search = Search(config.tries, config.best, config.samples, config.heat, config.dead)
         rows, kept = [], []
         for one in climb(starts, policy, judge, how, search):
             found = [finished(episode, policy.identity, "search") for episode in one.found]

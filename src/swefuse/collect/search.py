@@ -17,7 +17,7 @@ from swefuse.collect.agent import Judge, ask, enough
 from swefuse.collect.episode import Episode, How, Start, StopReason, begin, failed_step, step
 from swefuse.errors import PatchError, UserError
 from swefuse.policy.base import Choice, Policy, Reply, Request
-from swefuse.records import Action, Outcome, Step, Verdict
+from swefuse.records import Action, Outcome, Step, TokenTrace, Verdict
 
 Dead = Literal["out", "kept"]
 
@@ -26,11 +26,14 @@ Dead = Literal["out", "kept"]
 class Search:
     """``tries``: dead ends at one state before it is given up. ``paths``: passing ones that are kept of a task.
 
+    ``best``: so many answers at a state are the policy's most probable ones, where it chooses; those behind them are drawn.
+
     ``heat``: added to the temperature with each try at a state, where the policy writes. ``dead``: whether dead ends stay in the
     context of what comes after them, marked as not to be trained on, or are left out. ``How.limits`` bounds depth and tokens.
     """
 
     tries: int = 4
+    best: int = 4
     paths: int = 1
     heat: float = 0.2
     dead: Dead = "out"
@@ -44,6 +47,13 @@ class _Place:
     episode: Episode
     dead: dict[tuple[str, ...], Action] = field(default_factory=dict)
     tries: int = 0
+    written: list[tuple[int, ...]] = field(default_factory=list)
+
+    def anew(self, trace: TokenTrace) -> int:
+        """Tokens of an answer behind what it has in common with an earlier one here: up to there it was taken back, not written."""
+        known = max((_common(trace.token_ids, other) for other in self.written), default=0)
+        self.written.append(trace.token_ids)
+        return len(trace.token_ids) - known
 
 
 @dataclass
@@ -113,7 +123,7 @@ def _from(one: Climb, how: How, search: Search) -> Request | None:
     if how.dialect is None:
         every = protocol.choices(task, place.episode.files, steps)
         choices = tuple(choice for choice in every if _key(choice.action) not in place.dead)
-        return Request(task, steps, choices, seed) if choices else None
+        return Request(task, steps, choices, seed, place.tries < search.best) if choices else None
     heat = None if place.tries == 0 else (1.0 if how.temperature is None else how.temperature) + search.heat * place.tries
     warmer = replace(how, temperature=how.temperature if heat is None else heat)
     return ask(place.episode, warmer, seed, how.limits.tokens - one.tokens)
@@ -126,7 +136,7 @@ def _key(action: Action) -> tuple[str, ...]:
 def _tried(one: Climb, request: Request, reply: Reply, how: How) -> Episode | None:
     """The episode behind the answer, not yet judged; None where there is none, and then the answer is dead."""
     place = one.stack[-1]
-    one.tokens += reply.usage.completion_tokens or (len(reply.trace.token_ids) if reply.trace else 0)
+    one.tokens += reply.usage.completion_tokens or (place.anew(reply.trace) if reply.trace else 0)
     one.prompt_tokens += reply.usage.prompt_tokens
     one.seconds += reply.usage.seconds
     one.cost += reply.usage.cost
@@ -163,6 +173,10 @@ def _take(episode: Episode, judged: Callable[[Episode], Verdict]) -> None:
     assert action is not None
     step(episode, thought, action, judged, raw=raw, trace=trace)
     episode.pending = ("", None, "", None)
+
+
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _copy(episode: Episode) -> Episode:

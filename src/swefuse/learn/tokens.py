@@ -60,6 +60,25 @@ class Codec(Protocol):
         """The ids of agent messages, each with its terminator."""
         ...
 
+    @property
+    def tokenizer(self) -> PreTrainedTokenizerBase | None:
+        """Whose ids these are; None where the codec only writes."""
+        ...
+
+    @property
+    def stops(self) -> frozenset[int]:
+        """Ids that end a message which a model writes freely."""
+        ...
+
+    @property
+    def holds_stop(self) -> bool:
+        """Whether such an id is part of the message, rather than of what ``row`` writes behind it."""
+        ...
+
+    def text(self, ids: Sequence[int]) -> str:
+        """What a message says, without its terminator."""
+        ...
+
 
 @dataclass(frozen=True)
 class Lens:
@@ -131,12 +150,17 @@ class Pieces:
 
 
 class NanoCodec:
-    """Rows for the built-in small models. ``encode``: text to ids, such as ``Pieces``. ``failing``: how many failing tests of
-    an observation are shown; one passing test follows."""
+    """Rows for the built-in small models. ``encode``: text to ids, such as ``Pieces``; ``tokenizer`` reads what a model wrote.
+    ``failing``: how many failing tests of an observation are shown; one passing test follows."""
 
-    def __init__(self, encode: Callable[[str], list[int]], failing: int = 2) -> None:
+    holds_stop = False
+
+    def __init__(
+        self, encode: Callable[[str], list[int]], failing: int = 2, tokenizer: PreTrainedTokenizerBase | None = None
+    ) -> None:
         self.encode = encode
         self.failing = failing
+        self.tokenizer = tokenizer
         self._lens = lru_cache(maxsize=8192)(make_lens)
         self._parts: dict[str, list[int]] = {}
         self._listed: dict[str, tuple[Sequence[Choice], list[tuple[int, ...]]]] = {}  # a task's latest choices, as messages
@@ -188,6 +212,17 @@ class NanoCodec:
             known.clear()
         self._listed[task.id] = (choices, found)
         return found
+
+    @property
+    def stops(self) -> frozenset[int]:
+        """See ``Codec.stops``: a message is over where the observation begins."""
+        return frozenset(self.encode(OBS))
+
+    def text(self, ids: Sequence[int]) -> str:
+        """See ``Codec.text``. Raises DataError for a codec without a tokenizer."""
+        if self.tokenizer is None:
+            raise DataError("this codec has no tokenizer, so it cannot read ids")
+        return _read(self.tokenizer, ids, self.stops)
 
     def _written(self, lens: Lens, choice: Choice) -> str:
         """A message as the small model writes it. Of an edit it quotes the whole line before and after, without indentation.
@@ -246,11 +281,19 @@ def _shorten_row(row: str) -> str:
     return shorten(row, 100)
 
 
+def _read(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], stops: frozenset[int]) -> str:
+    """The text of ``ids`` up to the first of ``stops``."""
+    end = next((at for at, token in enumerate(ids) if token in stops), len(ids))
+    return str(tokenizer.decode(list(ids[:end]), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+
 class ChatCodec:
     """Rows for a chat model, by its own chat template. What each role is wrapped in is read off the template once and checked.
 
     Raises DataError when the template's text for a conversation is not a prefix of its text for a longer one.
     """
+
+    holds_stop = True
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         if tokenizer.chat_template is None:
@@ -259,6 +302,7 @@ class ChatCodec:
             )
         self.tokenizer = tokenizer
         self._begin, self._close, self._between = self._wrapping()
+        self._closing = tuple(self._encode(self._close))
 
     def _render(self, messages: list[dict[str, str]], prompt: bool) -> str:
         return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=prompt))
@@ -295,6 +339,7 @@ class ChatCodec:
             else:
                 ids += self.message(task, Choice(step.thought, step.action))
             spans.append((start, len(ids)))
+            ids += self._missing(ids[start:])
             if prompt or number + 1 < len(steps):
                 ids += self._encode(self._between[0]) + self._content(step.observation) + self._encode(self._between[1])
         return Row(tuple(ids), tuple(spans))
@@ -305,7 +350,25 @@ class ChatCodec:
 
     def message(self, task: Task, choice: Choice) -> tuple[int, ...]:
         """The ids of one agent message, its terminator included."""
-        return tuple(self._content(actions.render(choice.action, choice.thought)) + self._encode(self._close))
+        return tuple(self._content(actions.render(choice.action, choice.thought))) + self._closing
+
+    def _missing(self, message: Sequence[int]) -> tuple[int, ...]:
+        """What the template writes behind a message and a model that stopped at the first token of it, or was cut, did not."""
+        written = range(min(len(self._closing), len(message)), 0, -1)
+        have = next((size for size in written if tuple(message[-size:]) == self._closing[:size]), 0)
+        return self._closing[have:]
+
+    @property
+    def stops(self) -> frozenset[int]:
+        """See ``Codec.stops``: the first control token of what closes a message in the template, and the end-of-text token."""
+        control = {*self.tokenizer.all_special_ids, *self.tokenizer.added_tokens_decoder}
+        closing = [token for token in self._closing if token in control][:1]
+        ends = [] if self.tokenizer.eos_token_id is None else [self.tokenizer.eos_token_id]
+        return frozenset(closing + ends)
+
+    def text(self, ids: Sequence[int]) -> str:
+        """See ``Codec.text``."""
+        return _read(self.tokenizer, ids, self.stops)
 
 
 def instruction(task: Task) -> str:
@@ -321,7 +384,7 @@ def is_nano(tokenizer: PreTrainedTokenizerBase) -> bool:
 
 def codec_for(tokenizer: PreTrainedTokenizerBase) -> Codec:
     """The codec that fits a tokenizer."""
-    return NanoCodec(Pieces(tokenizer)) if is_nano(tokenizer) else ChatCodec(tokenizer)
+    return NanoCodec(Pieces(tokenizer), tokenizer=tokenizer) if is_nano(tokenizer) else ChatCodec(tokenizer)
 
 
 def nano_text(task: Task, steps: Sequence[Step]) -> str:

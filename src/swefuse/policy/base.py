@@ -7,7 +7,7 @@ writes, and whoever asked reads what it wrote.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -45,9 +45,10 @@ class Message:
 class Freedom:
     """How an open request may be answered, by at most ``max_tokens`` tokens.
 
-    ``messages`` is the conversation so far, for policies that speak chat. ``tools``: JSON schemas of the tools that may be called, as
-    chat protocols have them; empty where the reply is text. ``grammar``: text of a grammar (Lark, as llguidance reads it) that the
-    whole reply must follow; empty for none. ``temperature`` None: the policy's own.
+    ``messages`` is the conversation so far, for policies that speak chat. ``tools``: JSON schemas of the tools that may be called,
+    as chat protocols have them; empty where the reply is text. ``grammar``: text of a grammar (Lark, as llguidance reads it) that
+    the whole reply must follow; empty for none. ``check``: asked at the ends of lines how many characters of what was written may
+    stand; a policy that can take back the rest does so and writes on from there, a few times. ``temperature`` None: its own.
     """
 
     messages: tuple[Message, ...]
@@ -55,6 +56,7 @@ class Freedom:
     tools: tuple[dict[str, Any], ...] = ()
     grammar: str = ""
     temperature: float | None = None
+    check: Callable[[str], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,8 @@ class Usage:
 class Reply:
     """One message. ``trace`` is None when no model wrote it (a scripted policy or a forced move), or its tokens are not known.
 
-    ``choice`` is None for an open request; then ``text`` and ``tool_calls`` are what was written, and ``cut`` says that the limit of
-    tokens ended it. ``problem``: why there is no answer to this request; the others of the batch are not touched by it.
+    ``choice`` is None for an open request; then ``text`` and ``tool_calls`` are what was written, and ``cut`` says that the limit
+    of tokens ended it. ``problem``: why there is no answer to this request; the others of the batch are not touched by it.
     """
 
     choice: Choice | None

@@ -1,0 +1,149 @@
+"""The stage: what is collected is what passed, told with what it took; a killed call goes on and ends with the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from function_task import BUGGY, PATH, function_task
+from written import Writing
+
+from swefuse.collect.gather import LOG, GatherConfig, Method, run, shown_first
+from swefuse.collect.stage import load_trajectories
+from swefuse.errors import DataError, UserError
+from swefuse.library.gate import gate
+from swefuse.policy.base import Policy, Reply, Request
+from swefuse.policy.scripted import ScriptedPolicy
+from swefuse.records import Action
+from swefuse.scale import InlineExecutor
+from swefuse.tasks.store import load_tasks, save_tasks
+from swefuse.verify import init_worker
+
+RIGHT = (f"@edit {PATH}:3\n-x - x\n+x + x\n", f"@edit {PATH}:3\n-x - x\n+2 * x\n", f"@edit {PATH}:3\n-x - x\n+(x + x)\n")
+CHOICES: dict[str, Any] = {"guide": "choices"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _worker() -> None:
+    init_worker()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    save_tasks(tmp_path / "tasks.jsonl", [function_task(f"{BUGGY}# {n}\n") for n in range(3)])
+    return tmp_path
+
+
+def collected(place: Path, out: str, method: Method, policy: Policy | None = None, **settings: Any) -> dict[str, Any]:
+    return run(GatherConfig(**settings), method, (place, place / out), policy, InlineExecutor())
+
+
+def said(request: Request) -> str | Reply:
+    """Repairs in one of three ways, or gives up."""
+    if request.steps and request.steps[-1].action == Action(name="test") and request.steps[-1].observation.startswith("PASS"):
+        return "@submit\n"
+    if any(step.action and step.action.name == "edit" for step in request.steps):
+        return "@test\n"
+    return random.Random(f"{request.task.id} {request.seed}").choice([*RIGHT, "@submit\n"])
+
+
+def kept(place: Path, out: str) -> list[str]:
+    return [one.model_dump_json() for one in load_trajectories(place / out / "trajectories.jsonl")]
+
+
+def test_replay_needs_no_policy_and_what_it_makes_passes_the_gate(place: Path) -> None:
+    summary = collected(place, "r", "replay", samples=2)
+    tasks = {task.id: task for task in load_tasks(place / "r" / "tasks.jsonl")}
+    made = load_trajectories(place / "r" / "trajectories.jsonl")
+    assert summary["accepted"] == len(made) >= 3 and summary["tasks_with_one"] == 3
+    items = [(tasks[one.task_id], one, one.verdict) for one in made if one.verdict]
+    assert len(items) == len(made) and all(decision.accepted for decision in gate(items))
+
+
+def test_sampling_keeps_what_passes_once_for_each_program(place: Path) -> None:
+    summary = collected(place, "s", "sample", Writing(said), samples=12)
+    made = load_trajectories(place / "s" / "trajectories.jsonl")
+    assert summary["tried"] == 36 and summary["accepted"] == len(made)
+    assert all(one.verdict and one.verdict.outcome == "PASSED" for one in made)
+    assert [step.action.name for step in made[0].steps if step.action][:2] == ["test", "view"]
+    by_task = {one.task_id: sum(other.task_id == one.task_id for other in made) for one in made}
+    assert max(by_task.values()) == 2, "brackets make no other program"
+    assert 1 < summary["distinct_per_task"] <= 2 and 0 < summary["distance"] < 1
+    assert set(summary["refused"]) == {"it ends as FAILED", "another attempt gave the same program"}
+    assert summary["tokens_per_accepted"] == summary["tokens"] / len(made) > 0 and summary["cost"] > 0
+    rows = [json.loads(line) for line in (place / "s" / "attempts.jsonl").read_text().splitlines()]
+    assert len(rows) == 36 and sum(not row["why"] for row in rows) == len(made)
+
+
+def test_search_finds_what_single_tries_miss(place: Path) -> None:
+    free = collected(place, "f", "free", ScriptedPolicy("random"), samples=1, **CHOICES)
+    found = collected(place, "g", "search", ScriptedPolicy("random"), samples=1, tries=300, **CHOICES)
+    assert found["accepted"] == 3 > free["accepted"] and found["undone"] and found["verifications_per_accepted"] > 1
+
+
+@pytest.mark.parametrize("cut", range(0, 400, 37))
+def test_a_killed_call_goes_on_and_ends_with_the_same(place: Path, cut: int) -> None:
+    settings: dict[str, Any] = {"samples": 4, "chunk": 2}
+    whole = collected(place, "whole", "sample", Writing(said), **settings)
+    log = (place / "whole" / LOG).read_bytes()
+    (place / "again").mkdir()
+    (place / "again" / LOG).write_bytes(log[: len(log) * cut // 400])  # wherever a kill leaves it
+    policy = Writing(said)
+    again = collected(place, "again", "sample", policy, **settings)
+    assert kept(place, "again") == kept(place, "whole")
+    timed = {"seconds_per_accepted"}
+    assert {key: value for key, value in again.items() if key not in timed} == {
+        key: value for key, value in whole.items() if key not in timed
+    }
+    third = Writing(said)
+    assert collected(place, "again", "sample", third, **settings)["accepted"] == whole["accepted"] and third.asked == []
+
+
+def test_what_is_known_is_written_when_a_call_is_ended(place: Path) -> None:
+    def interrupted(request: Request) -> str | Reply:
+        if "# 2" in request.task.files[PATH]:
+            raise KeyboardInterrupt
+        return said(request)
+
+    with pytest.raises(KeyboardInterrupt):
+        collected(place, "k", "sample", Writing(interrupted), samples=4, chunk=4)
+    before = kept(place, "k")
+    assert before and json.loads((place / "k" / "summary.json").read_text())["parts"] == 2
+    collected(place, "k", "sample", Writing(said), samples=4, chunk=4)
+    assert kept(place, "k")[: len(before)] == before
+
+
+def test_another_collection_is_not_gone_on_with(place: Path) -> None:
+    collected(place, "x", "sample", Writing(said), samples=1)
+    for method, settings in (("free", {"samples": 1}), ("sample", {"samples": 2}), ("sample", {"samples": 1, "seed": 1})):
+        with pytest.raises(UserError, match="holds another collection"):
+            collected(place, "x", method, Writing(said), **settings)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="policy differs"):
+        collected(place, "x", "sample", ScriptedPolicy("random"), samples=1)
+    collected(place, "x", "sample", Writing(said), samples=1, workers=1)
+
+
+def test_a_share_of_the_tasks_hides_its_instruction(place: Path) -> None:
+    for share, hidden in ((0.0, 0), (1.0, 3)):
+        collected(place, f"h{share}", "replay", hide_instruction=share)
+        assert sum(task.hide_instruction for task in load_tasks(place / f"h{share}" / "tasks.jsonl")) == hidden
+
+
+def test_what_cannot_be_asked_is_refused_by_name(place: Path) -> None:
+    with pytest.raises(DataError, match="no task of split 'trian'"):
+        collected(place, "e", "replay", split="trian")
+    with pytest.raises(UserError, match="no dialect 'xml'"):
+        collected(place, "e", "free", Writing(said), dialect="xml")
+    bare = function_task().revised(suites=())
+    save_tasks(place / "tasks.jsonl", [bare])
+    with pytest.raises(UserError, match="guide='choices' is for function tasks"):
+        collected(place, "e2", "free", ScriptedPolicy("random"), **CHOICES)
+
+
+def test_a_failure_of_the_policy_is_no_failure_of_the_task(place: Path) -> None:
+    summary = collected(place, "p", "free", Writing(lambda request: Reply(None, problem="no answer in 3 s")), samples=1)
+    assert summary["accepted"] == 0 and summary["refused"] == {"no answer in 3 s": 3}
+    assert shown_first(function_task()) == (Action(name="test"), Action(name="view", path=PATH))
