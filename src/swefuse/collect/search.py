@@ -58,7 +58,8 @@ class _Place:
 
 @dataclass
 class Climb:
-    """The search of one task. ``found``: episodes that passed. ``undone`` counts why steps were taken back."""
+    """The search of one task. ``found``: episodes that passed. ``undone`` counts why steps were taken back. ``tokens`` that were
+    written, ``forced`` of them where there was no choice."""
 
     start: Start
     stack: list[_Place]
@@ -67,6 +68,7 @@ class Climb:
     asked: int = 0
     prompt_tokens: int = 0
     tokens: int = 0
+    forced: int = 0
     seconds: float = 0.0
     cost: float = 0.0
     problem: str = ""
@@ -78,7 +80,7 @@ def climb(starts: Sequence[Start], policy: Policy, judge: Judge, how: How, searc
     if search.dead == "kept" and how.dialect is None:
         raise UserError("dead ends can be kept in the context only where the policy writes: choose a dialect, or leave them out")
     climbs = [_begun(start, judge, how) for start in starts]
-    while opened := [(one, request) for one in climbs if (request := _request(one, how, search)) is not None]:
+    while opened := [(one, request) for one in climbs if (request := _request(one, how, search, judge)) is not None]:
         replies = policy.act([request for _, request in opened])
         taken = [(one, _tried(one, request, reply, how)) for (one, request), reply in zip(opened, replies, strict=True)]
         judge.ensure([episode for _, episode in taken if episode is not None])
@@ -96,7 +98,7 @@ def _begun(start: Start, judge: Judge, how: How) -> Climb:
     return Climb(start, [_Place(tuple(episode.steps), episode)])
 
 
-def _request(one: Climb, how: How, search: Search) -> Request | None:
+def _request(one: Climb, how: How, search: Search, judge: Judge) -> Request | None:
     """What is asked from the last good state; None where the search is over."""
     while one.over is None and not one.problem:
         if len(one.found) == search.paths:
@@ -106,7 +108,7 @@ def _request(one: Climb, how: How, search: Search) -> Request | None:
         elif reached := enough(how.limits, one.tokens, one.seconds, one.cost):
             one.over = reached
         else:
-            request = _from(one, how, search)
+            request = _from(one, how, search, judge)
             if request is not None:
                 one.asked += 1
                 return request
@@ -114,7 +116,7 @@ def _request(one: Climb, how: How, search: Search) -> Request | None:
     return None
 
 
-def _from(one: Climb, how: How, search: Search) -> Request | None:
+def _from(one: Climb, how: How, search: Search, judge: Judge) -> Request | None:
     """The request at the last good state; None where that has no more to give."""
     place = one.stack[-1]
     steps, task, seed = tuple(place.episode.steps), one.start.task, one.start.seed * 10_007 + one.asked
@@ -122,7 +124,10 @@ def _from(one: Climb, how: How, search: Search) -> Request | None:
         return None
     if how.dialect is None:
         every = protocol.choices(task, place.episode.files, steps)
-        choices = tuple(choice for choice in every if _key(choice.action) not in place.dead)
+        fails = judge.of(place.episode).outcome is not Outcome.PASSED  # then nobody has to write that it is submitted
+        choices = tuple(
+            choice for choice in every if _key(choice.action) not in place.dead and not (fails and choice.action.name == "submit")
+        )
         return Request(task, steps, choices, seed, place.tries < search.best) if choices else None
     heat = None if place.tries == 0 else (1.0 if how.temperature is None else how.temperature) + search.heat * place.tries
     warmer = replace(how, temperature=how.temperature if heat is None else heat)
@@ -136,7 +141,8 @@ def _key(action: Action) -> tuple[str, ...]:
 def _tried(one: Climb, request: Request, reply: Reply, how: How) -> Episode | None:
     """The episode behind the answer, not yet judged; None where there is none, and then the answer is dead."""
     place = one.stack[-1]
-    one.tokens += reply.usage.completion_tokens or (place.anew(reply.trace) if reply.trace else 0)
+    one.tokens += place.anew(reply.trace) if reply.choice and reply.trace else reply.usage.completion_tokens
+    one.forced += 0 if reply.trace else reply.usage.completion_tokens
     one.prompt_tokens += reply.usage.prompt_tokens
     one.seconds += reply.usage.seconds
     one.cost += reply.usage.cost

@@ -7,10 +7,12 @@ their headers allow. What follows holds the blocks open that it stands in.
 
 from __future__ import annotations
 
+import codeop
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from swefuse.errors import DataError
@@ -152,3 +154,42 @@ def body_grammar(prefix: str, suffix: str = "", lowest: int | None = None) -> st
     end = r"END: /(#[^\n]*)?\n/ BLANK*" if suffix and not suffix.startswith("\n") else ""
     head = [r"%llguidance {}", f"start: enter{place.level} {'END' if end else 'TAIL?'}", end]
     return "\n".join([*head, *leads.values(), *_levels(place, floor, set(leads)), syntax.rules(dict(enumerate(indents)))])
+
+
+def body_check(prefix: str) -> Callable[[str], int]:
+    """How many characters of what is being written behind ``prefix`` may stand: all, unless it cannot become Python.
+
+    For ``Freedom.check``. What a grammar of lines lets through and the parser does not, such as two parameters of one name, ends at
+    the last statement before it.
+    """
+
+    def check(text: str) -> int:
+        if can_become(prefix + text):
+            return len(text)
+        return max(0, syntax.last_good(prefix + text) - len(prefix))
+
+    return check
+
+
+def body_of(prefix: str, text: str, suffix: str = "") -> str:
+    """The longest beginning of what was written, in whole lines, with which the file parses; ``pass`` where there is none.
+
+    For a body that was cut by a limit of tokens.
+    """
+    ends = [at for at in range(len(text), 0, -1) if at == len(text) or text[at - 1] == "\n"]
+    good = next((text[:end] for end in ends if text[:end].strip() and not syntax.problem_of(f"{prefix}{text[:end]}{suffix}")), None)
+    if good is not None:
+        return good
+    place = _place(prefix, syntax.indent_of(prefix))
+    return ("" if prefix.endswith("\n") else "\n") + place.indents[-1] + "pass\n"
+
+
+def can_become(text: str) -> bool:
+    """Whether a text is the beginning of a Python file, as far as the parser can tell."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            codeop.compile_command(text, "<text>", "exec")
+        except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
+            return False
+    return True
