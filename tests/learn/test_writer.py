@@ -18,7 +18,8 @@ from swefuse.policy.serve import ChatServer
 from swefuse.records import Kind, Provenance, Task
 
 TEMPLATE = (
-    "{% for m in messages %}{% if m['content'] == 'refuse' %}{{ raise_exception('not this') }}{% endif %}<|task|>{{ m['role'] }}\n{{ m['content'] }}{% for c in m.get('tool_calls', []) %}"
+    "{% for m in messages %}{% if m['content'] == 'refuse' %}{{ raise_exception('not this') }}{% endif %}"
+    "<|task|>{{ m['role'] }}\n{{ m['content'] }}{% for c in m.get('tool_calls', []) %}"
     "[{{ c['function']['name'] }} {{ c['function']['arguments']['path'] }}]{% endfor %}<|obs|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|task|>assistant\n{% endif %}"
 )

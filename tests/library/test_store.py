@@ -48,6 +48,14 @@ def test_entries_come_back_as_they_were(library: Library) -> None:
         library.get("d")
 
 
+def test_bytes_of_files_that_are_no_utf8_come_back_as_they_were(library: Library) -> None:
+    (entry,) = entries(["a"])
+    binary = {**entry.task.files, "logo.png": "\udc89PNG\r\n", "back.txt": "\\udc89 \u2028"}
+    odd = Entry(entry.task.model_copy(update={"files": binary}), entry.trajectory, entry.verdict, entry.decision)
+    library.add_many([odd])
+    assert library.get(odd.trajectory.id) == odd
+
+
 def test_the_same_again_is_stored_once_and_a_new_decision_supersedes(library: Library) -> None:
     first, other = entries(["a", "b"], refused=["b"])
     assert library.add_many([first, first, other]) == 2
@@ -229,9 +237,10 @@ def test_a_full_disk_is_a_clear_error_and_nothing_of_the_batch_stays(library: Li
     assert library.add_many(entries(["b"])) == 1
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer")
 def test_a_bad_entry_takes_its_whole_batch_along(library: Library) -> None:
     good, bad = entries(["a", "b"])
-    bad = Entry(bad.task, bad.trajectory.model_copy(update={"stop_reason": "\ud800"}), bad.verdict, bad.decision)
+    bad = Entry(bad.task, bad.trajectory.model_copy(update={"stop_reason": object()}), bad.verdict, bad.decision)
     with pytest.raises(DataError, match="trajectory b of task"):
         library.add_many([good, bad])
     assert library.count() == 0

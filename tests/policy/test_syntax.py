@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from functools import cache
 from typing import Any
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from swefuse.collect import actions
 from swefuse.errors import DataError, PatchError
 from swefuse.policy import syntax
-from swefuse.policy.action_syntax import State, action_grammar
-from swefuse.policy.insertion import body_grammar
+from swefuse.policy.action_syntax import State, action_grammar, up_to
+from swefuse.policy.insertion import body_check, body_grammar, body_of, can_become
 from swefuse.records import Action
 from swefuse.workspace import apply_edit
 
@@ -433,3 +434,44 @@ def test_problems_name_the_line_and_the_good_beginning_ends_with_a_statement() -
     text = "def f():\n    x = 1\n    y = [\n        1,\n"
     assert text[: syntax.last_good(text)] == "def f():\n    x = 1\n"
     assert syntax.last_good("x = 1\ny = 2") == 11 and syntax.last_good("x = (") == 0 and syntax.last_good("") == 0
+
+
+@given(st.integers(1, 10**6), st.integers(0, 2 * 10**6))
+def test_a_range_of_numbers_is_exact(most: int, number: int) -> None:
+    assert bool(re.fullmatch(up_to(most), str(number))) == (1 <= number <= most)
+    assert not re.fullmatch(up_to(most), f"0{number}")
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("    if x:\n", True),
+        ("    try:\n        x()\n", True),
+        ("    x = (1,\n", True),
+        ('    x = """a\n', True),
+        ("    for i in x:\n        pass\n", True),
+        ("    y = 1\n    f(a=1, 2)\n", False),
+        ("    y = 1\n    return = 3\n", False),
+        ("    y = 1\n    f() = 1\n", False),
+    ],
+)
+def test_what_cannot_become_python_is_taken_back_to_the_last_good_statement(text: str, stands: int) -> None:
+    prefix = "def f(x):\n"
+    assert body_check(prefix)(text) == (len(text) if stands else len("    y = 1\n"))
+    assert can_become(prefix + text) == bool(stands)
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("    return x\n", "    return x\n"),
+        ("    y = 1\n    retu", "    y = 1\n    retu"),
+        ("    y = 1\n    if x", "    y = 1\n"),
+        ("    y = (1", "    pass\n"),
+        ("", "    pass\n"),
+    ],
+)
+def test_a_body_that_was_cut_keeps_what_parses(text: str, body: str) -> None:
+    prefix = "def f(x):\n"
+    assert body_of(prefix, text) == body and syntax.problem_of(prefix + body_of(prefix, text)) == ""
+    assert body_of("def f(x):", f"\n{text}").strip() == body.strip()

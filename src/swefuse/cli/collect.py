@@ -106,6 +106,8 @@ def _opened(name: str | None, method: str, settings: Any, endpoint: list[str], o
         yield None
     elif name is None:
         raise UserError(f"--method {method} needs --policy: a model's folder, an endpoint's address, or {', '.join(PICKERS)}")
+    elif endpoint and "://" not in name:
+        raise UserError("--endpoint is for a policy that is an address, such as --policy http://127.0.0.1:8000/v1")
     elif name in PICKERS:
         if settings.guide != "choices":
             raise UserError(f"the policy {name!r} chooses and cannot write: --set guide=choices")
@@ -116,8 +118,6 @@ def _opened(name: str | None, method: str, settings: Any, endpoint: list[str], o
         own = prepare(EndpointSettings, None, [f"base={name}", *endpoint])
         with EndpointPolicy(own, out / "replies.jsonl") as asked:
             yield asked
-    elif endpoint:
-        raise UserError("--endpoint is for a policy that is an address, such as --policy http://127.0.0.1:8000/v1")
     else:
         if not Path(name).is_dir():
             raise UserError(f"there is no policy {name!r}{nearest(name, PICKERS)}, and no folder of that name")

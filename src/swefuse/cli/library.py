@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -13,9 +13,11 @@ import typer
 
 from swefuse.cli.common import JsonOption, example, group, print_json, say
 from swefuse.cli.console import Progress, stage_progress
+from swefuse.errors import DataError, UserError
 
 if TYPE_CHECKING:
     from swefuse.library.store import Entry, Library, Stats
+    from swefuse.records import Task, Trajectory
     from swefuse.scale import Executor
 
 _BATCH = 500
@@ -46,22 +48,73 @@ def gate(lib: LibraryArgument, workers: WorkersOption = 2, as_json: JsonOption =
         say("\n".join(f"{count:7}  {change}" for change, count in sorted(changes.items())) or "the library is empty")
 
 
-def _decide_anew(library: Library, executor: Executor, progress: Progress) -> Iterator[str]:
-    """One ``was -> is`` for each trajectory."""
+@app.command(
+    "add", epilog=example("swefuse library add runs/library.db runs/replayed", "swefuse library add mine.db runs/a runs/b")
+)
+def add(
+    lib: Annotated[Path, typer.Argument(metavar="LIB", help="File of a library; it is made where there is none.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders that 'swefuse collect' wrote.")],
+    workers: WorkersOption = 2,
+    as_json: JsonOption = False,
+) -> None:
+    """Verify collected trajectories again, decide on each, and keep it with the reasons. 1 when none is accepted."""
+    from swefuse.library.store import Library
+    from swefuse.sandbox.choose import AUTO, resolve
+    from swefuse.scale import ProcessExecutor
+    from swefuse.verify import init_worker
+
+    items = [item for folder in folders for item in _collected(folder)]
+    pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),), chunk=8)
+    counts: Counter[str] = Counter(accepted=0, refused=0)
+    with Library(lib, create=True) as library, pool as executor, stage_progress("add", quiet=as_json) as progress:
+        for at in range(0, len(items), _BATCH):
+            new = _decided(items[at : at + _BATCH], executor)
+            library.add_many(new)
+            counts.update("accepted" if entry.decision.accepted else "refused" for entry in new)
+            counts.update(reason.partition(":")[0] for entry in new for reason in entry.decision.reasons)
+            progress(min(at + _BATCH, len(items)), len(items))
+    if as_json:
+        print_json(counts)
+    else:
+        say("\n".join(f"{count:7}  {name}" for name, count in counts.items()))
+    if not counts["accepted"]:
+        raise typer.Exit(1)
+
+
+def _collected(folder: Path) -> list[tuple[Task, Trajectory, str | None]]:
+    """The trajectories of a folder with their tasks. Raises UserError where it is none, DataError for one without its task."""
+    from swefuse.collect.stage import load_trajectories
+    from swefuse.tasks.store import load_tasks
+
+    for name in ("tasks.jsonl", "trajectories.jsonl"):
+        if not (folder / name).is_file():
+            raise UserError(f"{folder} holds no {name}: give a folder that 'swefuse collect' wrote")
+    tasks = {task.id: task for task in load_tasks(folder / "tasks.jsonl")}
+    found = load_trajectories(folder / "trajectories.jsonl")
+    if lacking := [one.id for one in found if one.task_id not in tasks]:
+        raise DataError(f"{folder}/trajectories.jsonl: trajectory {lacking[0]} is of a task that tasks.jsonl does not hold")
+    return [(tasks[one.task_id], one, one.verdict.form if one.verdict else None) for one in found]
+
+
+def _decided(items: Sequence[tuple[Task, Trajectory, str | None]], executor: Executor) -> list[Entry]:
+    """Entries of trajectories that are verified now, each in the given form of its task's tests."""
     from swefuse.library.gate import gate
     from swefuse.library.store import Entry
     from swefuse.verify import Candidate, verify_many
 
+    states = [Candidate(task, {**task.files, **one.files}, form, fresh=True) for task, one, form in items]
+    verdicts = list(verify_many(states, executor))
+    judged = [(task, one, verdict) for (task, one, _), verdict in zip(items, verdicts, strict=True)]
+    return [Entry(*item, decision) for item, decision in zip(judged, gate(judged), strict=True)]
+
+
+def _decide_anew(library: Library, executor: Executor, progress: Progress) -> Iterator[str]:
+    """One ``was -> is`` for each trajectory."""
     ids = iter([summary.trajectory_id for summary in library.query()])
     done, total = 0, library.count()
     words = {True: "accepted", False: "refused"}
     while batch := [library.get(name) for name in islice(ids, _BATCH)]:
-        states = [
-            Candidate(entry.task, {**entry.task.files, **entry.trajectory.files}, entry.verdict.form, fresh=True) for entry in batch
-        ]
-        verdicts = list(verify_many(states, executor))
-        decisions = gate([(entry.task, entry.trajectory, verdict) for entry, verdict in zip(batch, verdicts, strict=True)])
-        new = [Entry(e.task, e.trajectory, v, d) for e, v, d in zip(batch, verdicts, decisions, strict=True)]
+        new = _decided([(entry.task, entry.trajectory, entry.verdict.form) for entry in batch], executor)
         library.add_many(new)
         done += len(batch)
         progress(done, total)

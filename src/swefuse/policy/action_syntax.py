@@ -235,6 +235,24 @@ def _changes(state: State) -> tuple[list[str], list[str], dict[int, str]]:
     return names, made, {base + n: unit * n for unit, base in bases.items() for n in range(syntax.LEVELS + 1)}
 
 
+def _view(path: str, text: str) -> str:
+    """A file, or what stands around one of its lines."""
+    count = text.removesuffix("\n").count("\n") + 1
+    return f"{literal(path)} (/:({up_to(count)})/)?"
+
+
+def up_to(most: int) -> str:
+    """A pattern of the whole numbers from 1 to ``most`` (at least 1), without leading zeros."""
+    digits = str(most)
+    shorter = f"[1-9][0-9]{{0,{len(digits) - 2}}}|" if len(digits) > 1 else ""
+    same = []
+    for at, digit in enumerate(digits):
+        low, high = "1" if at == 0 else "0", chr(ord(digit) - 1)
+        if low <= high:
+            same.append(f"{digits[:at]}[{low}-{high}][0-9]{{{len(digits) - at - 1}}}")
+    return shorter + "|".join([*same, digits])
+
+
 def action_grammar(state: State) -> str:
     """The grammar of one message of ``collect.actions`` that applies to ``state``: ``#`` lines, then an action.
 
@@ -245,10 +263,10 @@ def action_grammar(state: State) -> str:
         if name not in ACTIONS:
             raise DataError(f"unknown action {name!r}{nearest(name, ACTIONS)}")
     names, made, levels = _changes(state)
-    paths = [literal(path) for path in sorted(state.files) if path and "\n" not in path]
-    if "view" in state.actions and paths:
+    views = [_view(path, state.files[path]) for path in sorted(state.files) if path and "\n" not in path]
+    if "view" in state.actions and views:
         names.append("view")
-        made.append(f'view: "@view " ({" | ".join(paths)}) END')
+        made.append(f'view: "@view " ({" | ".join(views)}) END')
     for name in ("search", "run"):
         if name in state.actions:
             names.append(name)

@@ -1,4 +1,4 @@
-"""A task of one function with one bug, for the tests of this room."""
+"""A task of one function with one bug."""
 
 from __future__ import annotations
 
