@@ -80,7 +80,7 @@ def _written(
             Sampling(
                 number, random.Random(f"{task.id}-{k}"), LONGEST, stops=codec.stops,
                 masker=vocabulary.matcher(grammar(codec, task)) if vocabulary else None,
-                guard=_guard(codec, task) if vocabulary else None,
+                guard=_guard(codec, task) if vocabulary else None, ended=_whole(codec),
             )
             for number, task in enumerate(group) for k in range(SAMPLES)
         ]  # fmt: skip
@@ -149,12 +149,28 @@ def read(codec: NanoCodec, task: Task, text: str) -> Action:
     return Action(name="edit", path=path, line=world, old=lens.rows[world - 1].strip(), new=new)
 
 
+def _whole(codec: NanoCodec) -> Callable[[Sequence[int]], bool]:
+    """Whether a message is complete: rows end with the edit, so that the model has not learnt to end it."""
+
+    def whole(ids: Sequence[int]) -> bool:
+        text = codec.text(ids)
+        if not text.endswith("\n"):
+            return False
+        try:
+            parse(text)
+        except PatchError:
+            return False
+        return "\n+" in text
+
+    return whole
+
+
 def _guard(codec: NanoCodec, task: Task) -> Callable[[Sequence[int]], int]:
     """Takes the new line back where the edit does not apply or the file does not parse with it."""
-    path, stop = protocol.entry(task)[0], codec.stops
+    path, whole = protocol.entry(task)[0], _whole(codec)
 
     def guard(ids: Sequence[int]) -> int:
-        if ids[-1] not in stop:
+        if not whole(ids):
             return 0
         text = codec.text(ids)
         state = _state(codec, task, text)
