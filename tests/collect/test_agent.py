@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
-from function_task import BUGGY, MENDED, PATH, function_task
 
+from function_task import BUGGY, MENDED, PATH, function_task
 from swefuse.collect import actions
 from swefuse.collect.agent import Judge, rollouts
 from swefuse.collect.episode import Episode, Start, step

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from function_task import PATH, function_task
 from hypothesis import given
 from hypothesis import strategies as st
 
+from function_task import PATH, function_task
 from swefuse.collect import actions
 from swefuse.collect.dialects import DIALECTS, Tools, dialect, meaning, render_call
 from swefuse.errors import PatchError, UserError

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from function_task import BUGGY, PATH, function_task
 from written import Writing
 
+from function_task import BUGGY, PATH, function_task
 from swefuse.collect.gather import LOG, GatherConfig, Method, run, shown_first
 from swefuse.collect.stage import load_trajectories
 from swefuse.errors import DataError, UserError

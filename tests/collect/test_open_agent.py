@@ -6,9 +6,9 @@ import threading
 from collections.abc import Sequence
 
 import pytest
-from function_task import BUGGY, MENDED, PATH, function_task
 from written import Writing
 
+from function_task import BUGGY, MENDED, PATH, function_task
 from swefuse.collect.agent import Judge, play, rollouts
 from swefuse.collect.dialects import dialect
 from swefuse.collect.episode import Episode, How, Limits, Start

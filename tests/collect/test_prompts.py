@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from function_task import function_task
 
+from function_task import function_task
 from swefuse.collect.prompts import MAX_OBSERVATION, cut, show_file, show_tests
 from swefuse.errors import PatchError
 from swefuse.records import Call, Kind, Outcome, Provenance, Suite, Task, TestResult, Verdict

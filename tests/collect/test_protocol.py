@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 import pytest
-from function_task import BUGGY, MENDED, PATH, function_task
 
+from function_task import BUGGY, MENDED, PATH, function_task
 from swefuse.collect.actions import parse, render
 from swefuse.collect.protocol import MAX_STEPS, choices, entry
 from swefuse.policy.base import Choice

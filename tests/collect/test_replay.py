@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from function_task import function_task
 from hypothesis import given
 from hypothesis import strategies as st
 
+from function_task import function_task
 from swefuse.collect.agent import Judge
 from swefuse.collect.replay import GRAINS, ORDERS, Plan, changes, plans, replay, replays
 from swefuse.errors import DataError, PatchError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
-from function_task import BUGGY, MENDED, PATH, function_task
 from written import Writing
 
+from function_task import BUGGY, MENDED, PATH, function_task
 from swefuse.collect import protocol
 from swefuse.collect.agent import Judge
 from swefuse.collect.dialects import dialect

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from function_task import MENDED, PATH, function_task
 
+from function_task import MENDED, PATH, function_task
 from swefuse.collect.stage import CollectConfig, load_trajectories, replay, run, save_trajectories
 from swefuse.errors import DataError
 from swefuse.records import Outcome, PolicyIdentity, Trajectory

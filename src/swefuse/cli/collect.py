@@ -121,6 +121,8 @@ def _opened(name: str | None, method: str, settings: Any, endpoint: list[str], o
     else:
         if not Path(name).is_dir():
             raise UserError(f"there is no policy {name!r}{nearest(name, PICKERS)}, and no folder of that name")
+        if settings.dialect != "compact":
+            raise UserError(f"a model in this process writes the compact dialect, not {settings.dialect!r}; that is for endpoints")
         yield _local(Path(name), settings)
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from swefuse.code.functions import Source, function, normal_names
 from swefuse.collect import actions, protocol
+from swefuse.collect.dialects import dialect
 from swefuse.errors import DataError, PatchError
 from swefuse.policy.base import Choice
 from swefuse.records import Step, Task
@@ -372,9 +373,8 @@ class ChatCodec:
 
 
 def instruction(task: Task) -> str:
-    """The first user message: the task's instruction, or none of it when it is hidden, and the grammar in one line."""
-    what = "The tests fail. Find out why and repair the code." if task.hide_instruction else task.instruction
-    return f"{what}\nAnswer with one action: @view, @search, @edit, @create, @test, @undo or @submit."
+    """The first user message: what every policy is told that writes the compact dialect."""
+    return dialect("compact").told(task)
 
 
 def is_nano(tokenizer: PreTrainedTokenizerBase) -> bool:
