@@ -226,7 +226,7 @@ def test_what_is_not_kept_is_never_a_new_reason(messages: list[str], dropped: se
     assert answers(trajectory.model_copy(update={"steps": nothing}))[:3] == [None] * 3
 
 
-@given(st.lists(MESSAGES, max_size=8), st.text(st.characters(exclude_characters="rde"), max_size=30))
+@given(st.lists(MESSAGES, max_size=8), st.text(st.characters(codec="utf-8", exclude_characters="rde"), max_size=30))
 def test_files_that_are_never_touched_do_not_matter(messages: list[str], text: str) -> None:
     wider = TASK.revised(files={**TASK.files, "zzz/other.py": text})
     narrow, wide = tried(messages), tried(messages, wider)

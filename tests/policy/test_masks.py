@@ -204,7 +204,7 @@ def test_generate_stays_in_the_grammars_of_its_rows(beams: int) -> None:
     texts = tokenizer().batch_decode(out[:, prompts["input_ids"].shape[1] :], skip_special_tokens=True)
     each = len(texts) // 2
     assert all(text in ("@submit\n", "@undo\n") for text in texts[:each])
-    assert all(text == "@view a.py\n" for text in texts[each:])
+    assert all(text in ("@view a.py\n", "@view a.py:1\n") for text in texts[each:])
 
 
 def test_rows_may_change_places_between_tokens() -> None:
