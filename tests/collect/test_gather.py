@@ -147,3 +147,17 @@ def test_a_failure_of_the_policy_is_no_failure_of_the_task(place: Path) -> None:
     summary = collected(place, "p", "free", Writing(lambda request: Reply(None, problem="no answer in 3 s")), samples=1)
     assert summary["accepted"] == 0 and summary["refused"] == {"no answer in 3 s": 3}
     assert shown_first(function_task()) == (Action(name="test"), Action(name="view", path=PATH))
+
+
+def test_a_policy_that_is_asked_for_several_at_once_has_a_part_for_each_attempt(place: Path) -> None:
+    class Many(Writing):
+        concurrent = 3
+
+    summary = collected(place, "m", "sample", Many(said), samples=4)
+    assert summary["parts"] == summary["parts_in_all"] == 12
+    assert kept(place, "m") == kept_alone(place)
+
+
+def kept_alone(place: Path) -> list[str]:
+    collected(place, "alone", "sample", Writing(said), samples=4)
+    return kept(place, "alone")

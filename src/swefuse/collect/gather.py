@@ -157,8 +157,9 @@ def run(
     place, out = given
     tasks = _chosen(config, method, place)
     log = out / LOG
-    parts = _known(log, _head(config, method, policy, tasks))
-    todo = list(_pieces(config, method, tasks))
+    size = _size(config, method, policy)
+    parts = _known(log, {**_head(config, method, policy, tasks), "part": size})
+    todo = list(_pieces(config, method, tasks, size))
     worker = _Worker(config, method, policy, executor, tasks)
     threads = getattr(policy, "concurrent", 1)
     fresh = [(number, piece) for number, piece in enumerate(todo) if number not in parts]
@@ -189,11 +190,17 @@ def _chosen(config: GatherConfig, method: Method, place: Path) -> list[Task]:
     return [task.model_copy(update={"hide_instruction": True}) if hide else task for task, hide in zip(chosen, hidden, strict=True)]
 
 
-def _pieces(config: GatherConfig, method: Method, tasks: Sequence[Task]) -> Iterator[list[tuple[int, int]]]:
+def _size(config: GatherConfig, method: Method, policy: Policy | None) -> int:
+    """Attempts in a part. A policy that is asked for several at once has one each: a slow answer then delays no other."""
+    if getattr(policy, "concurrent", 1) > 1:
+        return 1
+    return min(config.chunk, MOST_REPLAYED) if method == "replay" else config.chunk
+
+
+def _pieces(config: GatherConfig, method: Method, tasks: Sequence[Task], size: int) -> Iterator[list[tuple[int, int]]]:
     """Parts of the work: pairs of a task's number and the attempt's."""
     attempts = config.samples if method in ("sample", "free") else 1
     units = [(number, attempt) for number in range(len(tasks)) for attempt in range(attempts)]
-    size = min(config.chunk, MOST_REPLAYED) if method == "replay" else config.chunk
     return (units[at : at + size] for at in range(0, len(units), size))
 
 
