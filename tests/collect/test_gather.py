@@ -94,7 +94,7 @@ def test_a_killed_call_goes_on_and_ends_with_the_same(place: Path, cut: int) -> 
     policy = Writing(said)
     again = collected(place, "again", "sample", policy, **settings)
     assert kept(place, "again") == kept(place, "whole")
-    timed = {"seconds_per_accepted"}
+    timed = {"seconds", "seconds_per_accepted"}
     assert {key: value for key, value in again.items() if key not in timed} == {
         key: value for key, value in whole.items() if key not in timed
     }
@@ -146,6 +146,7 @@ def test_what_cannot_be_asked_is_refused_by_name(place: Path) -> None:
 def test_a_failure_of_the_policy_is_no_failure_of_the_task(place: Path) -> None:
     summary = collected(place, "p", "free", Writing(lambda request: Reply(None, problem="no answer in 3 s")), samples=1)
     assert summary["accepted"] == 0 and summary["refused"] == {"no answer in 3 s": 3}
+    assert summary["tokens_per_accepted"] is None and summary["verifications"] == 3
     assert shown_first(function_task()) == (Action(name="test"), Action(name="view", path=PATH))
 
 

@@ -87,9 +87,12 @@ def collect(
 def _tell(summary: dict[str, Any], out: Path) -> None:
     say(f"{summary['accepted']} trajectories of {summary['tried']} attempts ({100 * summary['yield']:.1f} %), in {out}")
     say(f"for {summary['tasks_with_one']} of {summary['tasks']} tasks, {summary['distinct_per_task']:.2f} programs each")
-    each = f"{summary['tokens_per_accepted']:.0f} tokens, {summary['seconds_per_accepted']:.2f} s"
-    cost = f", {summary['cost']:.4f} in all" if summary["cost"] else ""
-    say(f"each took {each}, {summary['verifications_per_accepted']:.1f} verifications{cost}")
+    part, word = (max(1, summary["accepted"]), "each took" if summary["accepted"] else "it took")
+    took = f"{summary['tokens'] / part:.0f} tokens, {summary['seconds'] / part:.2f} s"
+    say(
+        f"{word} {took}, {summary['verifications'] / part:.1f} verifications"
+        + (f", {summary['cost']:.4f} in all" if summary["cost"] else "")
+    )
     for name in ("refused", "undone"):
         for reason, count in summary[name].items():
             say(f"{count:7}  {'taken back: ' if name == 'undone' else ''}{reason}")

@@ -352,7 +352,9 @@ def _written(out: Path, tasks: Sequence[Task], parts: Sequence[Part], total: int
 
 def summarise(rows: Sequence[Row], made: Sequence[Trajectory], parts: Sequence[Part], known: dict[str, Task]) -> dict[str, Any]:
     """Figures of a collection: yield, what an accepted trajectory took, why others were not, how different those of a task are."""
-    accepted = max(1, len(made))
+    spent = {"tokens": sum(row.tokens for row in rows), "seconds": sum(part.seconds for part in parts)}
+    spent["verifications"] = sum(part.verified for part in parts)
+    each = {f"{name}_per_accepted": value / len(made) if made else None for name, value in spent.items()}
     by_task: dict[str, list[Any]] = {}
     for one in made:
         by_task.setdefault(one.task_id, []).append(one.files)
@@ -360,10 +362,8 @@ def summarise(rows: Sequence[Row], made: Sequence[Trajectory], parts: Sequence[P
     several = [one.distance for one in spread if one.distinct > 1]
     return {
         "tried": len(rows), "accepted": len(made), "yield": len(made) / max(1, len(rows)), "tasks": len(known),
-        "tasks_with_one": len(by_task), "tokens_per_accepted": sum(row.tokens for row in rows) / accepted,
-        "seconds_per_accepted": sum(part.seconds for part in parts) / accepted,
-        "verifications_per_accepted": sum(part.verified for part in parts) / accepted,
-        "prompt_tokens": sum(row.prompt_tokens for row in rows), "tokens": sum(row.tokens for row in rows),
+        "tasks_with_one": len(by_task), **each,
+        "prompt_tokens": sum(row.prompt_tokens for row in rows), **spent,
         "cost": sum(row.cost for row in rows), "malformed": sum(row.malformed for row in rows),
         "distinct_per_task": sum(one.distinct for one in spread) / max(1, len(spread)),
         "distance": sum(several) / max(1, len(several)),
