@@ -10,11 +10,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticSerializationError
 
 SCHEMA = 1
+M = TypeVar("M", bound=BaseModel)
 
 
 class Record(BaseModel):
@@ -27,6 +29,27 @@ def content_hash(value: Any) -> str:
     """SHA-256 (hex) of a JSON-able value in canonical form, so that the order of keys does not matter."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def to_json(record: BaseModel) -> str:
+    """A record as one line of JSON. Bytes of a file that are no UTF-8 are half characters in a text, which only escapes can tell.
+
+    Raises PydanticSerializationError, TypeError or ValueError for what JSON cannot hold.
+    """
+    try:
+        return record.model_dump_json()
+    except PydanticSerializationError:
+        return json.dumps(record.model_dump(), ensure_ascii=True, separators=(",", ":"))
+
+
+def from_json(kind: type[M], text: bytes) -> M:
+    """The record that ``to_json`` wrote. Raises ValidationError for what is none of that kind."""
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError:
+        if b"\\ud" not in text:  # else half characters, which the faster reader refuses
+            raise
+        return kind.model_validate(json.loads(text))
 
 
 class Kind(StrEnum):

@@ -63,3 +63,10 @@ def test_the_stage_writes_trajectories_and_a_count_of_outcomes(tmp_path: Path) -
     out = run(CollectConfig(workers=1), tmp_path, tmp_path / "out")
     assert [t.task_id for t in load_trajectories(out / "trajectories.jsonl")] == [function_task().id]
     assert json.loads((out / "summary.json").read_text()) == {"trajectories": 1, "outcomes": {"PASSED": 1}}
+
+
+def test_files_that_are_no_utf8_are_read_back_as_they_were(tmp_path: Path) -> None:
+    [made] = replay([function_task()], InlineExecutor(init_worker))
+    odd = made.model_copy(update={"files": {**made.files, "logo.bin": "\udc89PNG\r\n\u2028"}})
+    save_trajectories(tmp_path / "t.jsonl", [made, odd])
+    assert load_trajectories(tmp_path / "t.jsonl") == [made, odd]

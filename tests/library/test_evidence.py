@@ -20,7 +20,7 @@ from swefuse.workspace import ref
 ALL = (seen, effective, fresh, consistent, truthful)
 LONG = TASK.revised(files={**TASK.files, "long.py": "".join(f"x{number} = {number}\n" for number in range(1, 41))})
 TRACE = (
-    'Traceback (most recent call last):\n  File "/work/m.py", line 2, in f\n    return x - 1\nZeroDivisionError: division by zero'
+    'Traceback (most recent call last):\n  File "/repo/m.py", line 2, in f\n    return x - 1\nZeroDivisionError: division by zero'
 )
 
 

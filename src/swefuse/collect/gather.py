@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,7 +30,7 @@ from swefuse.errors import DataError, PatchError, UserError, nearest
 from swefuse.policy.action_syntax import State, action_grammar
 from swefuse.policy.base import Policy
 from swefuse.policy.syntax import problem_of
-from swefuse.records import Action, Outcome, Task, Trajectory, content_hash
+from swefuse.records import Action, Outcome, Task, Trajectory, content_hash, to_json
 from swefuse.scale.executor import Executor, InlineExecutor, ThreadExecutor
 from swefuse.tasks.store import load_tasks, save_lines, save_tasks
 from swefuse.verify.many import verify_many, verify_one
@@ -240,8 +241,10 @@ def _logged(worker: _Worker, file: Any, numbered: tuple[int, list[tuple[int, int
         "number": part.number, "rows": [_plain(row) for row in part.rows], "verified": part.verified,
         "seconds": part.seconds, "made": [one.model_dump(mode="json") for one in part.made],
     }  # fmt: skip
-    file.write(json.dumps(body) + "\n")  # one write, so that threads do not mix
-    file.flush()
+    line = json.dumps(body) + "\n"
+    with worker.lock:  # threads share the file
+        file.write(line)
+        file.flush()
     return part
 
 
@@ -258,6 +261,7 @@ class _Worker:
     policy: Policy | None
     executor: Executor
     tasks: Sequence[Task]
+    lock: Lock = field(default_factory=Lock)
 
     def __call__(self, numbered: tuple[int, list[tuple[int, int]]]) -> Part:
         number, units = numbered
@@ -343,7 +347,7 @@ def _written(out: Path, tasks: Sequence[Task], parts: Sequence[Part], total: int
         row.why = "another attempt gave the same program" if row.trajectory in doubled else row.why
     made = list(kept.values())
     save_tasks(out / "tasks.jsonl", tasks)
-    save_lines(out / "trajectories.jsonl", (one.model_dump_json() for one in made))
+    save_lines(out / "trajectories.jsonl", (to_json(one) for one in made))
     save_lines(out / "attempts.jsonl", (json.dumps(_plain(row)) for row in rows))
     summary = summarise(rows, made, parts, known) | {"parts": len(parts), "parts_in_all": total}
     save_lines(out / "summary.json", [json.dumps(summary, indent=2)])

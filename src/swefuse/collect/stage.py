@@ -12,7 +12,7 @@ from swefuse.collect.agent import rollouts
 from swefuse.collect.episode import Start
 from swefuse.errors import DataError, nearest
 from swefuse.policy.scripted import ScriptedPolicy
-from swefuse.records import SCHEMA, Task, Trajectory
+from swefuse.records import SCHEMA, Task, Trajectory, from_json, to_json
 from swefuse.sandbox.choose import resolve
 from swefuse.scale.executor import Executor, ProcessExecutor
 from swefuse.tasks.store import load_tasks, save_lines
@@ -48,7 +48,7 @@ def replay(tasks: Sequence[Task], executor: Executor, progress: Progress = lambd
 
 def save_trajectories(path: Path, trajectories: Sequence[Trajectory]) -> None:
     """One JSON object a line; the file appears whole or not at all."""
-    save_lines(path, (trajectory.model_dump_json() for trajectory in trajectories))
+    save_lines(path, (to_json(trajectory) for trajectory in trajectories))
 
 
 def load_trajectories(path: Path) -> list[Trajectory]:
@@ -56,7 +56,7 @@ def load_trajectories(path: Path) -> list[Trajectory]:
     found = []
     for number, line in enumerate(path.read_bytes().splitlines(), 1):  # bytes: text may hold U+2028 and its like
         try:
-            found.append(Trajectory.model_validate_json(line))
+            found.append(from_json(Trajectory, line))
         except ValidationError as error:
             raise DataError(f"{path}:{number}: not a trajectory: {error.errors()[0]['msg']}; collect them again") from error
         if found[-1].schema_version != SCHEMA:

@@ -12,7 +12,6 @@ promises that SQLite needs.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sqlite3
 import sys
@@ -24,13 +23,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from swefuse.errors import DataError
 from swefuse.library.connection import connect, explained
 from swefuse.library.connection import create as create_file
-from swefuse.records import SCHEMA, Decision, Record, Task, Trajectory, Verdict
+from swefuse.records import SCHEMA, Decision, Record, Task, Trajectory, Verdict, from_json, to_json
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -294,7 +293,7 @@ def _row(entry: Entry, bodies: dict[str, bytes]) -> tuple[tuple[Any, ...], tuple
     shas = []
     for record in (task, trajectory, _Ruling(verdict=entry.verdict, decision=decision)):
         try:
-            body = _packed(record)
+            body = to_json(record).encode()
         except (PydanticSerializationError, TypeError, ValueError) as error:
             raise DataError(f"trajectory {trajectory.id} of task {task.id} cannot be stored: {error}") from error
         shas.append(hashlib.sha256(body).hexdigest())
@@ -303,14 +302,6 @@ def _row(entry: Entry, bodies: dict[str, bytes]) -> tuple[tuple[Any, ...], tuple
     about = (origin.source, task.split, origin.operator, trajectory.source, trajectory.policy.model, len(trajectory.steps))
     row = (trajectory.id, task.id, int(decision.accepted), decision.gate_version, task.kind.value, *about, *shas)
     return row, decision.reasons
-
-
-def _packed(record: BaseModel) -> bytes:
-    """A record as JSON. Bytes of a file that are no UTF-8 are half characters in a text, which only escapes can tell."""
-    try:
-        return record.model_dump_json().encode()
-    except PydanticSerializationError:
-        return json.dumps(record.model_dump(), ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _insert(db: sqlite3.Connection, row: tuple[Any, ...], reasons: tuple[str, ...]) -> int:
@@ -339,12 +330,7 @@ def _unpack(sha: str, data: bytes) -> bytes:
 
 def _record(kind: type[R], body: bytes) -> R:
     try:
-        try:
-            record = kind.model_validate_json(body)
-        except ValidationError:
-            if b"\\ud" not in body:  # else half characters, which the faster reader refuses
-                raise
-            record = kind.model_validate(json.loads(body))
+        record = from_json(kind, body)
     except ValidationError as error:
         raise DataError(
             f"a stored {kind.__name__} does not follow its schema; was it written by another version? {error}"
