@@ -137,6 +137,10 @@ def test_what_cannot_be_asked_is_refused_by_name(place: Path) -> None:
         collected(place, "e", "replay", split="trian")
     with pytest.raises(UserError, match="no dialect 'xml'"):
         collected(place, "e", "free", Writing(said), dialect="xml")
+    for method, given in (("replay", "dialect"), ("free", "tries"), ("sample", "reply_tokens")):
+        with pytest.raises(UserError, match=f"'{given}' has no effect"):
+            settings = {"dialect": "tools"} if given == "dialect" else {given: 3}
+            collected(place, "e", method, ScriptedPolicy("random"), **settings, **({} if method == "replay" else CHOICES))  # type: ignore[arg-type]
     bare = function_task().revised(suites=())
     save_tasks(place / "tasks.jsonl", [bare])
     with pytest.raises(UserError, match="guide='choices' is for function tasks"):

@@ -42,6 +42,8 @@ Progress = Callable[[int, int], None]
 MOST_VIEWED = 2  # files that are shown before the policy is asked
 MOST_REPLAYED = 8  # tasks in a part, which shares nothing but its log
 LOG = "parts.jsonl"
+# what matters only where the policy writes
+_WRITING = frozenset({"dialect", "temperature", "steps", "tokens", "reply_tokens", "seconds", "cost", "observation_tokens"})
 
 
 class GatherConfig(BaseModel):
@@ -156,6 +158,7 @@ def run(
     where there is no task.
     """
     place, out = given
+    _effective(config, method)
     tasks = _chosen(config, method, place)
     log = out / LOG
     size = _size(config, method, policy)
@@ -172,6 +175,17 @@ def run(
     finally:
         summary = _written(out, tasks, [parts[number] for number in sorted(parts)], len(todo))
     return summary
+
+
+def _effective(config: GatherConfig, method: Method) -> None:
+    """Raises UserError for a setting that was given and would have no effect."""
+    idle = set() if method == "search" else {"tries", "best", "heat", "dead"}
+    if method == "replay":
+        idle |= {"guide", *_WRITING, "chunk"}
+    elif config.guide == "choices":
+        idle |= _WRITING - ({"tokens"} if method == "search" else set()) - {"temperature"} | {"heat", "dead"}
+    if given := sorted(idle & config.model_fields_set):
+        raise UserError(f"{given[0]!r} has no effect with the method {method!r} and guide={config.guide!r}: leave it out")
 
 
 def _chosen(config: GatherConfig, method: Method, place: Path) -> list[Task]:
