@@ -51,10 +51,7 @@ def test_from_tasks_to_a_library(tasks: Path, capsys: Capture) -> None:
             "--endpoint is for",
         ),
         (["--tasks", ".", "--out", "o", "--method", "free", "--policy", "http://127.0.0.1:9/v1"], "model"),
-        (
-            ["--tasks", ".", "--out", "o", "--method", "free", "--policy", ".", "--set", "dialect=tools"],
-            "a model in this process writes the compact dialect, not 'tools'",
-        ),
+        (["--tasks", ".", "--out", "o", "--method", "free", "--policy", "."], "has no tokenizer"),
         (["--tasks", "nowhere", "--out", "o"], "nowhere"),
     ],
 )

@@ -3,15 +3,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from chat_samples import CALLING, chat
 from learn_samples import TASKS, episodes, tokenizer
 
 from swefuse.collect import protocol
+from swefuse.collect.dialects import render_call
 from swefuse.errors import DataError
 from swefuse.learn.batch import Example
 from swefuse.learn.examples import load_examples, make_example, save_examples, without_tail
 from swefuse.learn.tokens import codec_for
 from swefuse.policy.scripted import ScriptedPolicy
-from swefuse.records import Trajectory
+from swefuse.records import Action, TokenTrace, Trajectory
 
 
 def trajectory(**changes: object) -> Trajectory:
@@ -48,6 +50,19 @@ def test_a_trajectory_without_anything_to_train_is_refused_by_name() -> None:
     steps = tuple(step.model_copy(update={"keep": False}) for step in trajectory().steps)
     with pytest.raises(DataError, match="no-7"):
         make_example(codec_for(tokenizer()), TASKS[0], trajectory(steps=steps, id="no-7"))
+
+
+def test_what_a_model_wrote_as_calls_is_not_trained_as_another_dialect() -> None:
+    ids = tuple(tokenizer().encode("@test", add_special_tokens=False))
+    trace = TokenTrace(token_ids=ids, logprobs=(-1.0,) * len(ids), raw_logprobs=(-1.0,) * len(ids), entropies=(0.0,) * len(ids))
+    said = render_call(Action(name="test"))
+    first, *others = trajectory().steps
+    made = trajectory(steps=(first.model_copy(update={"raw": said, "trace": trace}), *others), id="called")
+    with pytest.raises(DataError, match="trajectory called was written as calls of tools: train on it with dialect=tools"):
+        make_example(codec_for(tokenizer()), TASKS[0], made)
+    assert make_example(chat(CALLING, "tools"), TASKS[0], made).ids
+    quoted = trajectory(steps=(first.model_copy(update={"raw": said}), *others))
+    assert make_example(codec_for(tokenizer()), TASKS[0], quoted).ids, "what no model wrote is written as the codec has it"
 
 
 def test_a_row_without_its_tail_ends_with_the_last_choice() -> None:

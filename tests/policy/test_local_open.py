@@ -13,8 +13,10 @@ import torch
 from learn_samples import TASKS, episodes, model, tokenizer
 
 from swefuse.collect import protocol
+from swefuse.collect.dialects import Tools
 from swefuse.errors import DataError, InfraError
-from swefuse.learn.tokens import OBS, ChatCodec, Codec, NanoCodec, codec_for
+from swefuse.learn.chat import ChatCodec
+from swefuse.learn.tokens import OBS, Codec, NanoCodec, codec_for
 from swefuse.policy.base import Choice, Freedom, Reply, Request
 from swefuse.policy.local import LocalPolicy
 from swefuse.records import Action, Step, TokenTrace
@@ -174,6 +176,16 @@ def test_what_cannot_be_answered_says_why_and_the_others_are() -> None:
     assert without_time(replies)[0] == without_time(replies)[3]
     with pytest.raises(DataError, match="neither choices nor freedom"):
         policy().act([replace(free[0], freedom=None)])
+
+
+def test_calls_of_tools_are_written_by_a_model_whose_rows_are_in_that_dialect() -> None:
+    calling = ChatCodec(chat().tokenizer, "tools")
+    wishes = [Freedom((), 12, tools=Tools().tools), Freedom((), 12)]
+    replies = policy(calling).act([replace(opened(1)[0], freedom=wish) for wish in wishes])
+    assert replies[0].text and not replies[0].problem
+    assert replies[1].problem == "text without calls of tools is to be written, and this model's rows are in the dialect tools"
+    shown = calling.tokenizer.decode(calling.row(TASKS[0], (), prompt=True).ids)
+    assert "Tools that you may call" in shown and '"name": "edit"' in shown
 
 
 def test_the_models_mode_is_left_as_it_was_even_after_an_error() -> None:

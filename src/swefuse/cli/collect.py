@@ -124,18 +124,19 @@ def _opened(name: str | None, method: str, settings: Any, endpoint: list[str], o
     else:
         if not Path(name).is_dir():
             raise UserError(f"there is no policy {name!r}{nearest(name, PICKERS)}, and no folder of that name")
-        if settings.dialect != "compact":
-            raise UserError(f"a model in this process writes the compact dialect, not {settings.dialect!r}; that is for endpoints")
         yield _local(Path(name), settings)
 
 
 def _local(folder: Path, settings: Any) -> Policy:
     with extras():
         from swefuse.learn.model import load
-        from swefuse.learn.tokens import codec_for
+        from swefuse.learn.tokens import codec_for, trained_in
         from swefuse.policy.local import LocalPolicy
     model, tokenizer = load(folder)
-    return LocalPolicy(model, codec_for(tokenizer), folder.name, settings.temperature or 1.0)
+    codec = codec_for(tokenizer, settings.dialect)
+    if trained := trained_in(tokenizer, codec):
+        raise UserError(f"{folder} was trained in the dialect {trained!r}: --set dialect={trained}")
+    return LocalPolicy(model, codec, folder.name, settings.temperature or 1.0)
 
 
 @app.command("replay", epilog=example("swefuse collect replay --tasks runs/tasks --out runs/trajectories"))

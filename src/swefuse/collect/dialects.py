@@ -77,6 +77,10 @@ class Dialect(Protocol):
         """The text to keep of a reply that is no action."""
         ...
 
+    def render(self, action: Action, thought: str) -> str:
+        """What ``read`` reads as this thought and action."""
+        ...
+
     def messages(self, task: Task, steps: Sequence[Step]) -> tuple[Message, ...]:
         """The conversation after these steps."""
         ...
@@ -113,6 +117,10 @@ class Compact:
     def kept(self, reply: Reply) -> str:
         """See ``Dialect``."""
         return reply.text if reply.text.endswith("\n") else f"{reply.text}\n"
+
+    def render(self, action: Action, thought: str) -> str:
+        """See ``Dialect``."""
+        return actions.render(action, thought)
 
     def messages(self, task: Task, steps: Sequence[Step]) -> tuple[Message, ...]:
         """See ``Dialect``."""
@@ -153,8 +161,12 @@ class Tools:
 
     def kept(self, reply: Reply) -> str:
         """See ``Dialect``. Calls that came apart from the text are written into it, so that a step is one text in either case."""
-        calls = "".join(_written(call) for call in reply.tool_calls)
+        calls = "".join(in_text(call) for call in reply.tool_calls)
         return f"{reply.text.rstrip()}\n{calls}" if calls and reply.text.strip() else calls or reply.text
+
+    def render(self, action: Action, thought: str) -> str:
+        """See ``Dialect``."""
+        return render_call(action, thought)
 
     def messages(self, task: Task, steps: Sequence[Step]) -> tuple[Message, ...]:
         """See ``Dialect``. Each result names the call that it answers; an answer without a call is answered by the user."""
@@ -196,11 +208,11 @@ def meaning(raw: str) -> tuple[str, Action]:
     return raw[: match.start()].strip(), _action(name, arguments)
 
 
-def render_call(action: Action, thought: str = "", number: int = 1) -> str:
+def render_call(action: Action, thought: str = "") -> str:
     """The text of an action as a call, after a thought: what ``meaning`` reads."""
     fields = {field: getattr(action, field) for field in _FIELDS[action.name][1]}
     given = {field: value for field, value in fields.items() if field in _FIELDS[action.name][2] or value not in ("", 0, 1)}
-    call = _written(ToolCall(f"call_{number}", action.name, json.dumps(given, ensure_ascii=False)))
+    call = in_text(ToolCall("", action.name, json.dumps(given, ensure_ascii=False)))
     return f"{thought}\n{call}" if thought else call
 
 
@@ -232,7 +244,12 @@ def _object(text: str, what: str) -> dict[str, Any]:
     return found
 
 
-def _written(call: ToolCall) -> str:
+def called(raw: str) -> bool:
+    """Whether a written turn holds calls that a result can answer."""
+    return bool(_divided(raw, "call")[1])
+
+
+def in_text(call: ToolCall) -> str:
     """A call in the text; arguments that are no JSON stay as they were written, as a text."""
     try:
         arguments: Any = json.loads(call.arguments or "{}")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from swefuse.collect import protocol
+from swefuse.collect.dialects import called
 from swefuse.errors import DataError
 from swefuse.learn.batch import Example, open_tokens
 from swefuse.learn.tokens import Codec, codec_for
@@ -19,19 +20,22 @@ Progress = Callable[[int, int], None]
 _codec: Codec | None = None
 
 
-def init_codec(folder: Path) -> None:
-    """Give this process the codec of a model folder; use it as an executor's initializer."""
+def init_codec(folder: Path, written: str = "") -> None:
+    """Give this process the codec of a model folder, see ``codec_for``; use it as an executor's initializer."""
     global _codec
     from transformers import AutoTokenizer
 
-    _codec = codec_for(AutoTokenizer.from_pretrained(str(folder)))
+    _codec = codec_for(AutoTokenizer.from_pretrained(str(folder)), written)
 
 
 def make_example(codec: Codec, task: Task, trajectory: Trajectory) -> Example:
     """The row of a trajectory with what is trained in it: every token that the agent wrote in a step that is kept.
 
-    Where several messages were open, the ids that were open at each token come along. Raises DataError when nothing is trained.
+    Where several messages were open, the ids that were open at each token come along. Raises DataError when nothing is trained, and
+    when a model wrote it in another dialect than the codec's: its ids answered other words than the row would hold.
     """
+    if any(step.trace and called(step.raw) for step in trajectory.steps) and codec.dialect != "tools":
+        raise DataError(f"trajectory {trajectory.id} was written as calls of tools: train on it with dialect=tools")
     row = codec.row(task, trajectory.steps)
     positions: list[int] = []
     allowed: list[tuple[int, ...]] = []

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Sequence, Sized
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,6 +28,7 @@ from swefuse.learn.examples import init_codec, make_examples, without_tail
 from swefuse.learn.losses import token_logprobs
 from swefuse.learn.model import give_back, load, output_layer, save, steady
 from swefuse.learn.optimizers import OptimizerName, make_optimizer
+from swefuse.learn.tokens import codec_for, remember
 from swefuse.library.store import Library
 from swefuse.policy.trie import autocast
 from swefuse.scale.executor import ProcessExecutor
@@ -57,6 +58,9 @@ class SftSettings(BaseModel):
     raw_loss: float = Field(1.0, ge=0, description="share of the unconstrained cross-entropy at choices")
     prompt_loss: float = Field(0.2, ge=0, description="share of the cross-entropy of observations")
     tail: bool = Field(False, description="train also the turns behind the last choice, which the protocol forces")
+    dialect: Literal["", "compact", "tools"] = Field(
+        "", description="how actions are written in the rows of a chat model; empty: as it was trained before, else compact"
+    )
     short_first: float = Field(0.35, ge=0, le=1, description="share of the steps that see only the shorter half of the data")
     seed: int = Field(0, ge=0, description="order of the data")
 
@@ -236,10 +240,11 @@ def run(settings: SftSettings, model: Path, library: Path, out: Path, progress: 
         items = [(entry.task, entry.trajectory) for entry in store.iter_accepted()]
     if not items:
         raise DataError(f"{library} holds no accepted trajectory; 'swefuse library stats {library}' shows why")
-    with ProcessExecutor(2, init_codec, (model,), chunk=8) as executor:
+    with ProcessExecutor(2, init_codec, (model, settings.dialect), chunk=8) as executor:
         examples = make_examples(items, executor)
     steady(settings.seed, 1)
     learner, tokenizer = load(model)
+    remember(tokenizer, codec_for(tokenizer, settings.dialect))
     fine_tune(learner, tokenizer, examples, settings, out, progress)
     save(learner, tokenizer, out / "model")
     return out

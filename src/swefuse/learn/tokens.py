@@ -1,12 +1,10 @@
 """Text to token ids and back: the one place that knows how an episode is written for a model.
 
 A codec turns a task and its steps into one row of ids. Rows only ever grow at the end, so the prompt of a later turn has the
-earlier
-row as its prefix, and what a model wrote enters again as the ids that it wrote (``Step.trace``), never encoded anew.
+earlier row as its prefix, and what a model wrote enters again as the ids that it wrote (``Step.trace``), never encoded anew.
 
 ``NanoCodec`` is for models of a few million parameters: it shows a function through a lens (names numbered, docstring and
-blank lines
-left out, lines counted from 1) in a form of few tokens. ``ChatCodec`` is for any chat model with a tokenizer of its own.
+blank lines left out, lines counted from 1) in a form of few tokens. ``learn.chat`` has the one for chat models.
 """
 
 from __future__ import annotations
@@ -20,8 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from swefuse.code.functions import Source, function, normal_names
 from swefuse.collect import actions, protocol
-from swefuse.collect.dialects import dialect
 from swefuse.errors import DataError, PatchError
+from swefuse.learn.chat import ChatCodec, Row, read_text
 from swefuse.policy.base import Choice
 from swefuse.records import Step, Task
 from swefuse.workspace import occurrence
@@ -38,16 +36,9 @@ PIECES = (
 _WORD = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 _PART = re.compile(r"\A.+|\n[^\n]*")  # a message by its lines, each with the line feed before it
 _SHOWN_VALUE = 44
+DIALECT = "swefuse_dialect"  # a key of tokenizer_config.json
 MOST_KEPT = 20_000  # pieces and parts that are remembered before a memory starts anew
 MOST_LISTED = 256  # tasks whose messages are remembered: a round asks for them when it samples and again when it reads
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """An episode as ids. ``spans`` are the half-open ranges that the agent wrote, one for each step, in order."""
-
-    ids: tuple[int, ...]
-    spans: tuple[tuple[int, int], ...]
 
 
 class Codec(Protocol):
@@ -74,6 +65,11 @@ class Codec(Protocol):
     @property
     def holds_stop(self) -> bool:
         """Whether such an id is part of the message, rather than of what ``row`` writes behind it."""
+        ...
+
+    @property
+    def dialect(self) -> str:
+        """How actions are written; a name of ``collect.dialects``."""
         ...
 
     def text(self, ids: Sequence[int]) -> str:
@@ -155,6 +151,7 @@ class NanoCodec:
     ``failing``: how many failing tests of an observation are shown; one passing test follows."""
 
     holds_stop = False
+    dialect = "compact"
 
     def __init__(
         self, encode: Callable[[str], list[int]], failing: int = 2, tokenizer: PreTrainedTokenizerBase | None = None
@@ -223,7 +220,7 @@ class NanoCodec:
         """See ``Codec.text``. Raises DataError for a codec without a tokenizer."""
         if self.tokenizer is None:
             raise DataError("this codec has no tokenizer, so it cannot read ids")
-        return _read(self.tokenizer, ids, self.stops)
+        return read_text(self.tokenizer, ids, self.stops)
 
     def _written(self, lens: Lens, choice: Choice) -> str:
         """A message as the small model writes it. Of an edit it quotes the whole line before and after, without indentation.
@@ -282,109 +279,33 @@ def _shorten_row(row: str) -> str:
     return shorten(row, 100)
 
 
-def _read(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], stops: frozenset[int]) -> str:
-    """The text of ``ids`` up to the first of ``stops``."""
-    end = next((at for at, token in enumerate(ids) if token in stops), len(ids))
-    return str(tokenizer.decode(list(ids[:end]), skip_special_tokens=False, clean_up_tokenization_spaces=False))
-
-
-class ChatCodec:
-    """Rows for a chat model, by its own chat template. What each role is wrapped in is read off the template once and checked.
-
-    Raises DataError when the template's text for a conversation is not a prefix of its text for a longer one.
-    """
-
-    holds_stop = True
-
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        if tokenizer.chat_template is None:
-            raise DataError(
-                "the tokenizer has no chat template; use an instruction-tuned model, or set one with its tokenizer_config.json"
-            )
-        self.tokenizer = tokenizer
-        self._begin, self._close, self._between = self._wrapping()
-        self._closing = tuple(self._encode(self._close))
-
-    def _render(self, messages: list[dict[str, str]], prompt: bool) -> str:
-        return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=prompt))
-
-    def _wrapping(self) -> tuple[tuple[str, str], str, tuple[str, str]]:
-        user, agent = {"role": "user", "content": "\u241f1"}, {"role": "assistant", "content": "\u241f2"}
-        first = self._render([user], True)
-        second = self._render([user, agent], False)
-        third = self._render([user, agent, {"role": "user", "content": "\u241f3"}], True)
-        if not second.startswith(first) or not third.startswith(second.rstrip("\n")):
-            raise DataError("the chat template rewrites earlier turns, so its rows cannot be trained on token by token")
-        before, _, after = first.partition("\u241f1")
-        close = second[len(first) :].partition("\u241f2")[2]
-        left, _, right = third[len(first) :].partition("\u241f2")[2].removeprefix(close).partition("\u241f3")
-        return (before, after), close, (left, right)
-
-    def _encode(self, text: str) -> list[int]:
-        return list(self.tokenizer.encode(text, add_special_tokens=False))
-
-    def _content(self, text: str) -> list[int]:
-        """Ids of text that is not ours: what reads as a control token in it is spelt out in ordinary ones."""
-        return list(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True))
-
-    def row(self, task: Task, steps: Sequence[Step], prompt: bool = False) -> Row:
-        """See ``Codec.row``. The instruction is the first user message, every observation the next one."""
-        ids = self._encode(self._begin[0]) + self._content(instruction(task)) + self._encode(self._begin[1])
-        spans: list[tuple[int, int]] = []
-        for number, step in enumerate(steps):
-            start = len(ids)
-            if step.trace:
-                ids += step.trace.token_ids
-            elif step.action is None:
-                ids += self._content(step.raw) + self._encode(self._close)
-            else:
-                ids += self.message(task, Choice(step.thought, step.action))
-            spans.append((start, len(ids)))
-            ids += self._missing(ids[start:])
-            if prompt or number + 1 < len(steps):
-                ids += self._encode(self._between[0]) + self._content(step.observation) + self._encode(self._between[1])
-        return Row(tuple(ids), tuple(spans))
-
-    def messages(self, task: Task, choices: Sequence[Choice]) -> list[tuple[int, ...]]:
-        """See ``Codec.messages``."""
-        return [self.message(task, choice) for choice in choices]
-
-    def message(self, task: Task, choice: Choice) -> tuple[int, ...]:
-        """The ids of one agent message, its terminator included."""
-        return tuple(self._content(actions.render(choice.action, choice.thought))) + self._closing
-
-    def _missing(self, message: Sequence[int]) -> tuple[int, ...]:
-        """What the template writes behind a message and a model that stopped at the first token of it, or was cut, did not."""
-        written = range(min(len(self._closing), len(message)), 0, -1)
-        have = next((size for size in written if tuple(message[-size:]) == self._closing[:size]), 0)
-        return self._closing[have:]
-
-    @property
-    def stops(self) -> frozenset[int]:
-        """See ``Codec.stops``: the first control token of what closes a message in the template, and the end-of-text token."""
-        control = {*self.tokenizer.all_special_ids, *self.tokenizer.added_tokens_decoder}
-        closing = [token for token in self._closing if token in control][:1]
-        ends = [] if self.tokenizer.eos_token_id is None else [self.tokenizer.eos_token_id]
-        return frozenset(closing + ends)
-
-    def text(self, ids: Sequence[int]) -> str:
-        """See ``Codec.text``."""
-        return _read(self.tokenizer, ids, self.stops)
-
-
-def instruction(task: Task) -> str:
-    """The first user message: what every policy is told that writes the compact dialect."""
-    return dialect("compact").told(task)
-
-
 def is_nano(tokenizer: PreTrainedTokenizerBase) -> bool:
     """Whether a tokenizer is one of ours, which is told by its special tokens."""
     return tokenizer.convert_tokens_to_ids(ACT) not in (None, tokenizer.unk_token_id)
 
 
-def codec_for(tokenizer: PreTrainedTokenizerBase) -> Codec:
-    """The codec that fits a tokenizer."""
-    return NanoCodec(Pieces(tokenizer), tokenizer=tokenizer) if is_nano(tokenizer) else ChatCodec(tokenizer)
+def codec_for(tokenizer: PreTrainedTokenizerBase, written: str = "") -> Codec:
+    """The codec that fits a tokenizer, for actions in the dialect ``written``; empty: the one that the model was trained in.
+
+    Raises DataError where the two do not go together.
+    """
+    written = written or str(tokenizer.init_kwargs.get(DIALECT, NanoCodec.dialect))
+    if not is_nano(tokenizer):
+        return ChatCodec(tokenizer, written)
+    if written != NanoCodec.dialect:
+        raise DataError(f"the built-in small models write the compact dialect only, not {written!r}")
+    return NanoCodec(Pieces(tokenizer), tokenizer=tokenizer)
+
+
+def remember(tokenizer: PreTrainedTokenizerBase, codec: Codec) -> None:
+    """Note the dialect that a model is trained in with its tokenizer, so that the folder it is saved to tells ``codec_for``."""
+    tokenizer.init_kwargs[DIALECT] = codec.dialect
+
+
+def trained_in(tokenizer: PreTrainedTokenizerBase, codec: Codec) -> str:
+    """The dialect that ``remember`` noted, where it is another than the codec's; else empty."""
+    noted = str(tokenizer.init_kwargs.get(DIALECT, codec.dialect))
+    return "" if noted == codec.dialect else noted
 
 
 def nano_text(task: Task, steps: Sequence[Step]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from swefuse.errors import DataError, UserError
+from swefuse.errors import UserError
+from swefuse.learn.chat import Template
 from swefuse.learn.model import load as load_model
 from swefuse.policy.asked import Asked, Written
 from swefuse.policy.masks import Vocabulary
@@ -25,11 +26,8 @@ class ChatWriter:
     """Writes with ``model``, whose tokenizer has a chat template. Equal requests of equal seed get equal answers."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
-        if tokenizer.chat_template is None:
-            raise DataError(
-                "the model has no chat template, so it cannot be talked to; serve an instruction-tuned model, or one made of it"
-            )
         self.model, self.tokenizer = model, tokenizer
+        self._template = Template(tokenizer)
         self._ends = _ends(tokenizer)
         self._vocabulary: Vocabulary | None = None
 
@@ -42,14 +40,11 @@ class ChatWriter:
         return [self._written(one, len(row), made) for one, row, made in zip(asked, rows, found, strict=True)]
 
     def _prompt(self, one: Asked) -> tuple[int, ...]:
-        messages = [_plain(message) for message in one.messages]
         try:
-            text = self.tokenizer.apply_chat_template(
-                messages, tools=list(one.tools) or None, tokenize=False, add_generation_prompt=True
-            )
+            text = self._template.render(one.messages, one.tools, prompt=True)
         except Exception as error:  # a template is a program of the model's, and may refuse what it likes
             raise UserError(f"the chat template does not take this conversation: {error}") from error
-        ids = tuple(self.tokenizer.encode(str(text), add_special_tokens=False))
+        ids = tuple(self.tokenizer.encode(text, add_special_tokens=False))
         longest = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         if longest is not None and len(ids) + one.max_tokens > longest:
             raise UserError(
@@ -59,7 +54,7 @@ class ChatWriter:
 
     def _wish(self, one: Asked, prompt: int, length: int) -> Sampling:
         """The draw of a request; its stream hangs on its content and seed alone."""
-        key = content_hash([[_plain(message) for message in one.messages], one.seed, one.grammar, length])
+        key = content_hash([[asdict(message) for message in one.messages], one.seed, one.grammar, length])
         return Sampling(
             prompt=prompt, rng=random.Random(key), max_tokens=one.max_tokens, temperature=one.temperature or 1.0,
             greedy=one.temperature == 0, stops=self._ends, ended=self._stopped(one.stop) if one.stop else None,
@@ -98,24 +93,6 @@ def _ends(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
     special = set(tokenizer.all_special_ids)
     found |= {id_ for id_ in tail[:1] if id_ in special}
     return frozenset(int(id_) for id_ in found if isinstance(id_, int))
-
-
-def _plain(message: Any) -> dict[str, Any]:
-    """A turn as chat templates expect it; arguments of calls are objects there."""
-    made: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.tool_calls:
-        made["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _arguments(call.arguments)}}
-            for call in message.tool_calls
-        ]
-    return {**made, **({"tool_call_id": message.call} if message.call else {})}
-
-
-def _arguments(text: str) -> Any:
-    try:
-        return json.loads(text or "{}")
-    except ValueError:
-        return text
 
 
 def load(folder: Path) -> ChatWriter:

@@ -49,6 +49,11 @@ class Encoder(Protocol):
         """Whether such an id is part of the message."""
         ...
 
+    @property
+    def dialect(self) -> str:
+        """How actions are written; a name of ``collect.dialects``."""
+        ...
+
     def text(self, ids: Sequence[int]) -> str:
         """What a message says, without its terminator."""
         ...
@@ -111,8 +116,9 @@ class LocalPolicy:
             request = requests[number]
             if request.freedom is None:
                 raise DataError("a request has neither choices nor freedom, so there is nothing that could be answered")
-            if request.freedom.tools:
-                yield number, Reply(None, problem="a model in this process writes text and calls no tools; ask it without any")
+            if bool(request.freedom.tools) != (self.encoder.dialect == "tools"):
+                wish = "tools are to be called" if request.freedom.tools else "text without calls of tools is to be written"
+                yield number, Reply(None, problem=f"{wish}, and this model's rows are in the dialect {self.encoder.dialect}")
                 continue
             prompt = self.encoder.row(request.task, request.steps, prompt=True).ids
             most = self._most(len(prompt), request.freedom)
