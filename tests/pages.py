@@ -1,4 +1,4 @@
-"""What is written from the code: the frozen list of settings, their table in docs/, and the file tree of docs/design.md.
+"""What is written from the code: the list of settings, their table, the file tree of docs/design.md, and troubleshooting.
 
 ``make docs`` writes them anew after a deliberate change; ``test_house.py`` compares.
 """
@@ -13,11 +13,13 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from swefuse.config import fields
+from swefuse.learn import monitor
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "knobs.txt"
 PAGE = ROOT / "docs" / "settings.md"
 DESIGN = ROOT / "docs" / "design.md"
+TROUBLE = ROOT / "docs" / "troubleshooting.md"
 PACKAGE = ROOT / "src" / "swefuse"
 COMMANDS = {
     "quickstart": "swefuse.recipes.config:QuickstartConfig",
@@ -26,7 +28,7 @@ COMMANDS = {
     "collect --endpoint": "swefuse.policy.endpoint:EndpointSettings",
     "collect replay": "swefuse.collect.stage:CollectConfig",
     "train sft": "swefuse.learn.sft:SftSettings",
-    "train rlvr": "swefuse.learn.rlvr:RlvrSettings",
+    "train rlvr": "swefuse.learn.settings:RlvrSettings",
     "eval": "swefuse.evaluate.run:EvalConfig",
 }
 _DATA = {
@@ -92,3 +94,4 @@ if __name__ == "__main__":
     GOLDEN.write_text(golden(), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     DESIGN.write_text(design(), encoding="utf-8")
+    TROUBLE.write_text(monitor.page(), encoding="utf-8")

@@ -263,6 +263,7 @@ def test_the_list_of_settings_is_frozen() -> None:
     hint = "a setting came, went or changed; if that is meant: make docs"
     assert pages.GOLDEN.read_text(encoding="utf-8") == pages.golden(), hint
     assert pages.PAGE.read_text(encoding="utf-8") == pages.page(), hint
+    assert pages.TROUBLE.read_text(encoding="utf-8") == pages.monitor.page(), hint
 
 
 def documents() -> list[Path]:

@@ -9,9 +9,10 @@ from learn_samples import TASKS, episodes, model, tokenizer, verdict
 
 from swefuse.errors import DataError
 from swefuse.learn.assess import Assessor
+from swefuse.learn.learnt import Learnt
 from swefuse.learn.model import save
-from swefuse.learn.rlvr import Learnt, RlvrSettings
 from swefuse.learn.rollouts import Rollouts, choice_group, describe
+from swefuse.learn.settings import RlvrSettings
 from swefuse.learn.tokens import codec_for
 from swefuse.learn.value import ResidualHead
 from swefuse.policy.local import LocalPolicy

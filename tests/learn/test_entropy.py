@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from swefuse.learn.entropy import (
     MODES,
     EntropyAlarm,
+    Known,
     Mode,
     Weigher,
     effective_size,
+    kept_below,
+    moved,
     normalised_entropy,
     posterior_pass,
     verdict_probabilities,
@@ -24,7 +27,7 @@ H = -(0.4 * log(0.4) + 0.1 * log(0.1) + 0.5 * log(0.5)) / log(3)
 
 
 def raw(weigher: Weigher, q: tuple[float, float] = Q, recorded: tuple[bool, bool] = (True, False), label: str = "A") -> float:
-    return weigher.raw(verdict_probabilities(*q), q, recorded, label)
+    return weigher.raw(Known(verdict_probabilities(*q), q, recorded, label, 0.75, "tie"))
 
 
 @given(chance, chance)
@@ -62,6 +65,10 @@ def test_every_mode_by_hand() -> None:
     assert raw(Weigher("random", lam=2.0)) == pytest.approx(exp(-2 * H))
     assert [raw(Weigher("hard", tau=tau)) for tau in (0.8, 0.9)] == [0, 1]
     assert [raw(Weigher("recorded"), label=label) for label in ("A", "B", "tie")] == pytest.approx(P)
+    assert raw(Weigher("agreement")) == 0.75
+    assert [raw(Weigher("oracle"), label=label) for label in ("A", "B", "tie")] == [0, 0, 1]
+    with pytest.raises(ValueError, match="for experiments"):
+        Weigher("oracle").raw(Known(P, Q, (True, False), "A"))
     posterior = (9 / 11 * 8 / 9, 1 / 9 * 2 / 11, 1 - 8 / 11 - 2 / 99)  # of passes 9/11 and 1/9
     weigher = Weigher("posterior", lam=2.0, false_pass=0.2, false_fail=0.1)
     expected = posterior[0] * exp(-2 * normalised_entropy(posterior))
@@ -77,7 +84,7 @@ def test_the_hazard_of_weights_that_do_not_look_at_the_label() -> None:
     """A false pass makes a fake win of two failing candidates. A head that knows them is sure of a tie, and that counts as sure."""
     fake, true = (0.01, 0.01), (0.9, 0.01)
     weighers = {mode: Weigher(mode, false_pass=0.2) for mode in MODES}
-    ratio = {mode: raw(weigher, fake) / raw(weigher, true) for mode, weigher in weighers.items() if mode != "hard"}
+    ratio = {mode: raw(weigher, fake) / raw(weigher, true) for mode, weigher in weighers.items() if mode not in ("hard", "oracle")}
     assert ratio["soft"] > 1.3, "the fake win weighs more than a true one"
     assert ratio["posterior"] < 0.1 and ratio["recorded"] < 0.1
     for sure in (1e-3, 1e-6):
@@ -87,7 +94,7 @@ def test_the_hazard_of_weights_that_do_not_look_at_the_label() -> None:
         assert raw(weighers["recorded"], (sure, sure)) < 0.01
 
 
-ROWS = [(verdict_probabilities(q, 0.3), (q, 0.3), (True, False), "A") for q in (0.1, 0.5, 0.7, 0.95)]
+ROWS = [Known(verdict_probabilities(q, 0.3), (q, 0.3), (True, False), "A", q, "A") for q in (0.1, 0.5, 0.7, 0.95)]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -95,7 +102,7 @@ def test_weights_have_mean_one_unless_told_otherwise(mode: Mode) -> None:
     weigher = Weigher(mode, tau=0.9, false_pass=0.2)
     assert sum(weigher.weights(ROWS)) == pytest.approx(len(ROWS))
     plain = Weigher(mode, tau=0.9, false_pass=0.2, normalise=False).weights(ROWS)
-    assert sorted(plain) == pytest.approx(sorted(weigher.raw(*row) for row in ROWS))
+    assert sorted(plain) == pytest.approx(sorted(weigher.raw(row) for row in ROWS))
     mean = sum(plain) / len(plain)
     assert weigher.weights(ROWS) == pytest.approx([weight / mean for weight in plain])
 
@@ -112,7 +119,7 @@ def test_nothing_kept_and_nothing_given() -> None:
 
 
 def test_settings_out_of_range_are_refused() -> None:
-    for wrong in ({"mode": "sharp"}, {"lam": -1.0}, {"tau": 1.5}):
+    for wrong in ({"mode": "sharp"}, {"lam": -1.0}, {"tau": -0.5}):
         with pytest.raises(ValueError):
             Weigher(**wrong)  # type: ignore[arg-type]
 
@@ -136,3 +143,22 @@ def test_a_calm_past_does_not_ring_at_every_breath() -> None:
     alarm = EntropyAlarm(k=3.0, patience=5)
     assert not any(alarm.update(0.5) for _ in range(5))
     assert not alarm.update(0.529) and alarm.update(0.6), "the deviation counts as 0.01 at least"
+
+
+def test_a_setting_moves_to_its_end() -> None:
+    assert [moved(1.0, 3.0, share, "fixed") for share in (0, 0.5, 1)] == [1.0, 1.0, 1.0]
+    assert [moved(1.0, 3.0, share, "linear") for share in (0, 0.25, 1)] == [1.0, 1.5, 3.0]
+    assert [moved(1.0, 3.0, share, "cosine") for share in (0, 0.25, 0.5, 1)] == pytest.approx([1.0, 2 - 2**-0.5, 2.0, 3.0])
+
+
+@given(st.lists(chance, min_size=1, max_size=20), chance)
+def test_a_share_of_the_pairs_is_kept(entropies: list[float], share: float) -> None:
+    kept = sum(h < kept_below(entropies, share) for h in entropies)
+    assert kept >= max(1, round(share * len(entropies))) and (
+        len(set(entropies)) < len(entropies) or kept <= share * len(entropies) + 1
+    )
+
+
+def test_a_share_of_nothing() -> None:
+    assert kept_below([], 0.5) == 1.0 and kept_below([1.0, 1.0], 1.0) > 1.0
+    assert kept_below([0.1, 0.2, 0.3, 0.4], 0.5) == pytest.approx(0.2)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import exp
 from pathlib import Path
@@ -14,23 +15,14 @@ from pydantic import ValidationError
 
 from swefuse.errors import ConfigError, InfraError
 from swefuse.learn.batch import Example
+from swefuse.learn.checkpoint import load_state
 from swefuse.learn.entropy import Weigher
-from swefuse.learn.rlvr import (
-    Learnt,
-    Models,
-    RlvrSettings,
-    Round,
-    advantages,
-    check_infra,
-    fall_back,
-    look,
-    task_order,
-    train,
-    update,
-    weigh,
-)
+from swefuse.learn.learnt import Learnt
+from swefuse.learn.rlvr import STATE, check_finite, check_infra, look, task_order, train, weigh, weigher_at
 from swefuse.learn.rollouts import Rollouts, describe
+from swefuse.learn.settings import RlvrSettings, ValueSettings, WatchSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
+from swefuse.learn.update import Models, Round, advantages, fall_back, update
 from swefuse.learn.value import HEADS, Candidates, make_head
 from swefuse.records import Outcome, Pair, Verdict
 from swefuse.scale.executor import InlineExecutor
@@ -38,7 +30,8 @@ from swefuse.verify import Verifier
 from swefuse.verify.many import Candidate
 from swefuse.workspace import ref
 
-SETTINGS = RlvrSettings(tasks=2, samples=4, micro_batch=16, lr=1e-3, warmup=0, max_infra=0.5, weights="off")
+OFF = WeightSettings(mode="off", warmup=0)
+SETTINGS = RlvrSettings(tasks=2, samples=4, micro_batch=16, lr=1e-3, weight=OFF, watch=WatchSettings(max_infra=0.5))
 
 
 def models() -> Models:
@@ -55,7 +48,7 @@ def settings(**changes: Any) -> RlvrSettings:
 
 
 def seen(made: Models, verify: Any = half, chosen: RlvrSettings = SETTINGS) -> Round:
-    head = make_head(chosen.head, made.reference.config.hidden_size)
+    head = make_head(chosen.value.head, made.reference.config.hidden_size)
     return look(made, TASKS[:2], verify, head, chosen, number=0)
 
 
@@ -96,7 +89,7 @@ def test_advantages_by_hand() -> None:
     assert advantages(rollouts_with([True, None, None]), [], SETTINGS) == [0.0, 0.0, 0.0], "one alone has nothing to compare with"
 
 
-@pytest.mark.parametrize("mode", ["soft", "hard", "posterior", "recorded", "random"])
+@pytest.mark.parametrize("mode", ["soft", "hard", "posterior", "recorded", "random", "agreement"])
 @pytest.mark.parametrize("name", HEADS)
 def test_what_was_not_graded_changes_no_advantage(name: str, mode: Any) -> None:
     generator = torch.Generator().manual_seed(0)
@@ -110,7 +103,7 @@ def test_what_was_not_graded_changes_no_advantage(name: str, mode: Any) -> None:
         torch.nn.init.normal_(parameter)
 
     def gains(data: Rollouts, known: Candidates) -> list[float]:
-        return advantages(data, weigh(data, known, head, Weigher(mode, tau=0.9, false_pass=0.2), SETTINGS), SETTINGS)
+        return advantages(data, weigh(data, known, head, (Weigher(mode, tau=0.9, false_pass=0.2), 0.0), SETTINGS), SETTINGS)
 
     found = gains(rollouts_with([True, False, None, False, True]), known)
     without = gains(rollouts_with([True, False, False, True]), known.only(known.graded))
@@ -120,13 +113,13 @@ def test_what_was_not_graded_changes_no_advantage(name: str, mode: Any) -> None:
 
 def test_pairs_carry_the_heads_verdict_and_count_over_the_round() -> None:
     made = models()
-    data = seen(made, chosen=settings(weights="soft", lam=3.0))
+    data = seen(made, chosen=settings(weight=WeightSettings(mode="soft", lam=3.0, warmup=0)))
     within = list(combinations(range(4), 2))
     assert data.weighted and [(p.a, p.b) for p in data.pairs] == within + [(a + 4, b + 4) for a, b in within]
     raw = [exp(-3.0 * pair.h) for pair in data.pairs]
     mean = sum(raw) / len(raw)
     assert [pair.weight for pair in data.pairs] == pytest.approx([weight / mean for weight in raw])
-    late = seen(made, chosen=settings(weights="soft", warmup=1))
+    late = seen(made, chosen=settings(weight=WeightSettings(mode="soft", warmup=1)))
     assert not late.weighted and {pair.weight for pair in late.pairs} == {1.0}
 
 
@@ -166,12 +159,13 @@ def test_a_fallback_step_needs_gold(tmp_path: Path) -> None:
 
 
 def test_after_an_alarm_the_policy_learns_from_gold_for_some_rounds(tmp_path: Path) -> None:
-    chosen = settings(rounds=10, weights="soft", fallback=2, head_steps=1, alarm=1e-6)  # rings at the least rise after five rounds
+    rings = WatchSettings(alarm=1e-6, fallback=2, max_infra=0.5)  # at the least rise after five rounds
+    chosen = settings(rounds=10, weight=WeightSettings(mode="soft", warmup=0), value=ValueSettings(steps=1), watch=rings)
     train(models(), TASKS, half, chosen, tmp_path, gold=lambda: [Example((1, 9, 12), (2,), ((),))])
     rows = [json.loads(row) for row in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     events = [json.loads(row) for row in (tmp_path / "events.jsonl").read_text().splitlines()]
-    rung = {event["round"] for event in events}
-    assert rung and min(rung) > 5 and all(event["event"] == "alarm" and event["mean_h"] > 0 for event in events)
+    rung = {event["round"] for event in events if event["event"] == "alarm"}
+    assert rung and min(rung) > 5 and all(event["value"] > event["limit"] for event in events if event["event"] == "alarm")
     quiet = {number for first in rung for number in (first, first + 1)} & set(range(1, 11))
     assert {row["round"] for row in rows if "fallback_loss" in row} == quiet, "the round of the alarm and the next"
     assert all(row["trained_tokens"] == 0 for row in rows if row["round"] in quiet)
@@ -180,7 +174,9 @@ def test_after_an_alarm_the_policy_learns_from_gold_for_some_rounds(tmp_path: Pa
 
 def test_settings_that_cannot_work_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match="false_pass above 0"):
-        RlvrSettings(weights="posterior")
+        RlvrSettings(weight=WeightSettings(mode="posterior"))
+    with pytest.raises(ValidationError, match=r"value\.head = residual"):
+        RlvrSettings(weight=WeightSettings(mode="posterior"), value=ValueSettings(head="davidson"))
     with pytest.raises(ConfigError, match="2 tasks are fewer than one round needs"):
         train(models(), TASKS[:2], half, RlvrSettings(tasks=3), tmp_path)
 
@@ -193,8 +189,9 @@ def verifier() -> Iterator[Verifier]:
 
 def test_two_rounds_with_real_verdicts_are_the_same_for_the_same_seed(tmp_path: Path, verifier: Verifier) -> None:
     chosen = RlvrSettings(
-        rounds=2, tasks=4, samples=4, reward="score", weights="soft", warmup=1, micro_batch=3, lr=1e-3, head_steps=2, seed=1
-    )
+        rounds=2, tasks=4, samples=4, reward="score", micro_batch=3, lr=1e-3, seed=1, value=ValueSettings(steps=2),
+        weight=WeightSettings(mode="soft", warmup=1),
+    )  # fmt: skip
 
     def judge(items: Sequence[Candidate]) -> Iterator[Verdict]:
         return InlineExecutor().map(lambda item: verifier.verify(item.task, item.files), items)
@@ -221,3 +218,97 @@ def test_two_rounds_with_real_verdicts_are_the_same_for_the_same_seed(tmp_path: 
     for one, two in ((learnt.head, loaded.head), (learnt.baseline, loaded.baseline)):
         assert all(torch.equal(value, two.state_dict()[name]) for name, value in one.state_dict().items())
     assert [path.name for path in tmp_path.glob(".*")] == []
+
+
+def rows_of(folder: Path, name: str = "metrics.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(row) for row in (folder / name).read_text().splitlines()]
+
+
+@pytest.mark.parametrize("stopped", [1, 3, 4])
+def test_a_stopped_run_goes_on_to_the_same_end(tmp_path: Path, stopped: int) -> None:
+    weights = WeightSettings(mode="soft", warmup=1, course="linear", lam=0.5, lam_end=3.0)
+    chosen = settings(rounds=5, save_every=2, optimizer="muon", weight=weights)
+    whole = models()
+    train(whole, TASKS, half, chosen, tmp_path / "whole")
+
+    def stop(done: int, total: int) -> None:
+        if done == stopped:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(models(), TASKS, half, chosen, tmp_path / "cut", stop)
+    with (tmp_path / "cut" / "metrics.jsonl").open("a") as file:
+        file.write('{"round": 9, "pass')  # what a kill leaves
+    resumed, progress = models(), list[int]()
+    train(resumed, TASKS, half, chosen, tmp_path / "cut", lambda done, total: progress.append(done))
+    assert progress == list(range(1 + stopped // 2 * 2, 6)), "from the last state on"
+    assert torch.equal(parameters(resumed), parameters(whole))
+    assert rows_of(tmp_path / "cut") == rows_of(tmp_path / "whole") and len(rows_of(tmp_path / "whole")) == 5
+    assert rows_of(tmp_path / "cut", "events.jsonl") == rows_of(tmp_path / "whole", "events.jsonl")
+    done = models()
+    train(done, TASKS, half, chosen, tmp_path / "cut", progress=lambda done, total: pytest.fail("nothing was left to do"))
+    assert torch.equal(parameters(done), parameters(whole))
+
+
+def test_a_state_of_another_run_is_not_gone_on_with(tmp_path: Path) -> None:
+    train(models(), TASKS, half, settings(rounds=1), tmp_path)
+    with pytest.raises(ConfigError, match=r"state\.pt was made with other settings"):
+        train(models(), TASKS, half, settings(rounds=2), tmp_path)
+    with pytest.raises(ConfigError, match="other tasks"):
+        train(models(), TASKS[:3], half, settings(rounds=1), tmp_path)
+    assert load_state(tmp_path / STATE) is not None
+
+
+def test_a_gradient_that_is_not_finite_changes_nothing_and_leaves_its_batch(tmp_path: Path) -> None:
+    made = models()
+    data = seen(made)
+    torn = data._replace(known=replace(data.known, numbers=torch.full_like(data.known.numbers, float("nan"))))
+    before = parameters(made)
+    done = stepped(made, torn, settings(objective="bt"))
+    assert torch.equal(parameters(made), before) and done["grad_norm"] != done["grad_norm"]
+    with (tmp_path / "events.jsonl").open("w") as events, pytest.raises(InfraError, match="gradient is not finite"):
+        check_finite(done, torn, tmp_path, events, 3)
+    batch = json.loads((tmp_path / "bad_batch.json").read_text())
+    assert batch["round"] == 4 and len(batch["candidates"]) == 8
+    assert rows_of(tmp_path, "events.jsonl")[-1]["event"] == "not_finite"
+
+
+def test_how_pairs_are_weighed_moves_from_the_first_weighted_round_to_the_last() -> None:
+    head = make_head("residual", 8, (0.2, 0.1))
+    hard = WeightSettings(mode="hard", warmup=2, course="linear", tau=0.9, tau_end=0.5)
+    chosen = settings(rounds=7, weight=hard)
+    found = [weigher_at(chosen, number, head) for number in range(7)]
+    assert [one.mode for one in found] == ["off", "off", *["hard"] * 5]
+    assert [one.tau for one in found[2:]] == pytest.approx([0.9, 0.8, 0.7, 0.6, 0.5])
+    soft = settings(rounds=7, weight=WeightSettings(mode="posterior", warmup=0, normalise=False))
+    one = weigher_at(soft, 3, head)
+    assert (one.lam, one.false_pass, one.false_fail, one.normalise) == (2.0, pytest.approx(0.2), pytest.approx(0.1), False)
+
+
+def test_hard_can_keep_a_share_of_the_pairs() -> None:
+    data = seen(models(), chosen=settings(weight=WeightSettings(mode="hard", tau=0.0, warmup=0)))
+    assert {pair.weight for pair in data.pairs} == {0.0}
+    kept = seen(models(), chosen=settings(weight=WeightSettings(mode="hard", keep=0.5, warmup=0)))
+    entropies = sorted(pair.h for pair in kept.pairs)
+    below = [pair for pair in kept.pairs if pair.weight > 0]
+    assert len(below) >= 6 and all(pair.h <= entropies[len(below) - 1] for pair in below)
+
+
+def test_the_truth_that_noise_tells_is_what_the_oracle_weighs_by() -> None:
+    def noisy(items: Sequence[Candidate]) -> list[Verdict]:
+        found = []
+        for item, one in zip(items, half(items), strict=True):
+            true = one.outcome is Outcome.PASSED and int(ref(item.files), 16) % 3 > 0
+            found.append(one.model_copy(update={"parts": {"truth": float(true), "agreement": 2 / 3}}))
+        return found
+
+    plain = WeightSettings(mode="oracle", warmup=0, normalise=False)
+    data = seen(models(), noisy, settings(weight=plain))
+    truth = [t.verdict.parts["truth"] if t.verdict else 0.0 for t in data.data.flat]
+    for pair in data.pairs:
+        right = "tie" if truth[pair.a] == truth[pair.b] else "A" if truth[pair.a] > truth[pair.b] else "B"
+        assert pair.weight == float(right == pair.label)
+    agreed = seen(models(), noisy, settings(weight=plain.model_copy(update={"mode": "agreement"})))
+    assert {round(pair.weight, 6) for pair in agreed.pairs} == {round(4 / 9, 6)}
+    with pytest.raises(ValueError, match="for experiments"):
+        seen(models(), half, settings(weight=plain))

@@ -11,6 +11,7 @@ from torch import Tensor, tensor
 from swefuse.learn.value import (
     HEADS,
     Candidates,
+    DavidsonHead,
     Head,
     Linear3Head,
     ResidualHead,
@@ -36,7 +37,7 @@ def stirred(name: str, width: int = 4) -> Head:
     torch.manual_seed(2)
     head = make_head(name, width)
     for parameter in head.parameters():
-        torch.nn.init.normal_(parameter)
+        torch.nn.init.normal_(parameter, std=1.0 if parameter.ndim else 0.05)
     return head
 
 
@@ -92,8 +93,8 @@ def test_labels_of_pairs() -> None:
     assert [pair_label(data, a, b) for a, b in ((0, 1), (1, 0), (0, 2), (1, 3))] == [0, 1, 2, 2]
 
 
-def logit_reader() -> ResidualHead:
-    head = ResidualHead(1, use_hidden=False)
+def logit_reader(noise: tuple[float, float] = (0.0, 0.0)) -> ResidualHead:
+    head = ResidualHead(1, use_hidden=False, noise=noise)
     with torch.no_grad():
         head.numbers.weight.copy_(tensor([[1.0, 0.0, 0.0]]))
     return head
@@ -118,7 +119,7 @@ def test_measure_by_hand() -> None:
 def test_the_loss_of_the_residual_head_goes_through_the_noise_link() -> None:
     data = with_chances([0.5, 0.8], [1, 0], [0, 0], [True, True])
     assert logit_reader().loss(data).item() == pytest.approx(-(log(0.5) + log(0.2)) / 2, abs=1e-6)
-    noisy = logit_reader().loss(data, (0.2, 0.1)).item()
+    noisy = logit_reader((0.2, 0.1)).loss(data).item()
     assert noisy == pytest.approx(-(log(0.2 + 0.7 * 0.5) + log(1 - 0.2 - 0.7 * 0.8)) / 2, abs=1e-6)
 
 
@@ -129,3 +130,30 @@ def test_the_hidden_part_starts_at_zero_and_a_candidate_alone_is_even() -> None:
     assert Linear3Head(4).verdicts(data, []) == []
     with pytest.raises(ValueError, match="residual"):
         make_head("deep", 4)
+
+
+def test_the_rate_of_false_passes_is_found_with_the_numbers() -> None:
+    generator = torch.Generator().manual_seed(0)
+    numbers = torch.randn(6000, 3, generator=generator)
+    chance = torch.sigmoid(2 * numbers[:, 0] - 1)
+    said = (torch.rand(6000, generator=generator) < 0.2 + 0.8 * chance).float()
+    data = Candidates(numbers, torch.zeros(6000, 1), said, torch.ones(6000, dtype=torch.bool), (0,) * 6000)
+    fitted = fit_baseline(data, learn_noise=True)
+    assert fitted.noise == (pytest.approx(0.2, abs=0.04), 0.0)
+    assert fitted.numbers.weight[0].tolist() == pytest.approx([2.0, 0.0, 0.0], abs=0.3)
+    blind = fit_baseline(data)
+    assert blind.noise == (0.0, 0.0) and blind.numbers.weight[0, 0].item() < 1.5, "false passes read as weak evidence"
+    head = ResidualHead(1, learn_noise=True)
+    assert head.noise[0] == pytest.approx(0.06, abs=0.01) and head.loss(data).requires_grad
+
+
+def test_davidson_by_hand() -> None:
+    head = DavidsonHead(1)
+    with torch.no_grad():
+        head.numbers.weight.copy_(tensor([[1.0, 0.0, 0.0]]))
+        head.log_nu.fill_(log(2) / 10)
+    data = with_chances([0.8, 0.5], [1, 0], [0, 0], [True, True])  # scores ln 4 and 0
+    weights = (4.0, 1.0, 2.0 * 4**0.5)
+    assert head.verdicts(data, [(0, 1)])[0] == pytest.approx([w / sum(weights) for w in weights], abs=1e-6)
+    assert head.loss(data).item() == pytest.approx(-log(4 / 9), abs=1e-6)
+    assert head.scores(data) == pytest.approx([0.8, 0.5]) and head.verdicts(data, []) == []

@@ -6,7 +6,7 @@ import pytest
 from hand_made import Change, report, value
 
 from swefuse.evaluate.report_model import Difference
-from swefuse.learn.rlvr import RlvrSettings
+from swefuse.learn.settings import RlvrSettings, WeightSettings
 from swefuse.recipes.findings import findings
 
 ROUNDS = [
@@ -15,6 +15,7 @@ ROUNDS = [
     {"weights_on": True, "effective_share": 0.7},
 ]
 SOFT = RlvrSettings()
+UNWEIGHTED = RlvrSettings(weight=WeightSettings(mode="off"))
 
 
 @pytest.mark.parametrize(
@@ -74,9 +75,7 @@ def test_a_value_model_that_does_not_beat_the_majority_class(three_way: float) -
 
 
 def test_weights_that_never_acted_are_given_no_credit() -> None:
-    assert (
-        findings(report(), value(0.7, 0.5), ROUNDS, RlvrSettings(weights="off"), {})[2] == "Entropy weights were off in this run."
-    )
+    assert findings(report(), value(0.7, 0.5), ROUNDS, UNWEIGHTED, {})[2] == "Entropy weights were off in this run."
     assert findings(report(), value(0.7, 0.5), ROUNDS[:1], SOFT, {})[2] == (
         "Entropy weights never acted: the run ended within the warm-up rounds."
     )

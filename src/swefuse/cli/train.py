@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from swefuse.cli.common import ConfigOption, ModelOption, OutOption, SetOption, TasksOption, example, extras, group, prepare
+from swefuse.cli.common import (
+    ConfigOption,
+    JsonOption,
+    ModelOption,
+    OutOption,
+    SetOption,
+    TasksOption,
+    example,
+    extras,
+    group,
+    prepare,
+    print_json,
+    say,
+)
 from swefuse.cli.console import stage_progress
 
 _SFT = "swefuse train sft --model runs/quickstart/models/base --library runs/quickstart/library.db --out runs/sft"
@@ -37,8 +50,27 @@ def sft(
 def rlvr(model: ModelOption, tasks: TasksOption, out: OutOption, config: ConfigOption = None, overrides: SetOption = None) -> None:
     """Reinforcement learning from verified rewards, weighted by the entropy of the value model."""
     with extras():
-        from swefuse.learn.rlvr import RlvrSettings, run
+        from swefuse.learn.rlvr import run
+        from swefuse.learn.settings import RlvrSettings
 
     settings = prepare(RlvrSettings, config, overrides or [], out)
     with stage_progress("rlvr") as progress:
         typer.echo(run(settings, model, tasks, out, progress))
+
+
+@app.command("diagnose", epilog=example("swefuse train diagnose runs/quickstart"))
+def diagnose(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a stage-2 run, or of a quickstart.")],
+    as_json: JsonOption = False,
+) -> None:
+    """What passed a threshold in stage 2, what it means and what to try."""
+    with extras():
+        from swefuse.learn.monitor import diagnose as look
+        from swefuse.learn.monitor import lines
+
+    found = look(run)
+    if as_json:
+        print_json(found)
+        return
+    for line in lines(found):
+        say(line)

@@ -11,8 +11,9 @@ import torch
 
 from swefuse.errors import DataError
 from swefuse.learn import model as models
-from swefuse.learn.rlvr import Learnt, RlvrSettings
+from swefuse.learn.learnt import Learnt
 from swefuse.learn.rollouts import Rollouts, choice_group, describe
+from swefuse.learn.settings import RlvrSettings
 from swefuse.learn.tokens import Codec, codec_for
 from swefuse.learn.value import Accuracy, Candidates, ResidualHead, measure
 from swefuse.records import Task, Trajectory

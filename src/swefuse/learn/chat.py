@@ -64,7 +64,8 @@ class Template:
         return self._apply([_as_text(message) for message in _told_of(tools, messages)], (), prompt)
 
     def _apply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], prompt: bool) -> str:
-        turns, given = [_turn(message) for message in messages], list(tools) or None
+        turns = [_turn(message) for message in messages]
+        given: list[Any] | None = list(tools) or None
         return str(self.tokenizer.apply_chat_template(turns, tools=given, tokenize=False, add_generation_prompt=prompt))
 
 

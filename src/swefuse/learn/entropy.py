@@ -1,8 +1,7 @@
 """How much each pair may teach: weights from the value model's verdict, its entropy, and what the verifier recorded.
 
 ``P = (p_A, p_B, p_tie)``; ``h = H(P) / ln 3`` lies in [0, 1]. Weights are plain numbers made from a lagged value model, so no
-gradient
-can flow through them. What the modes can and cannot see is told in docs/algorithm.md section 4.
+gradient can flow through them. What the modes can and cannot see is told in docs/algorithm.md section 4.
 """
 
 from __future__ import annotations
@@ -11,13 +10,29 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Probabilities = tuple[float, float, float]
-Row = tuple[Probabilities, tuple[float, float], tuple[bool, bool], str]
-Mode = Literal["off", "soft", "hard", "posterior", "recorded", "random"]
-MODES: tuple[Mode, ...] = ("off", "soft", "hard", "posterior", "recorded", "random")
+Mode = Literal["off", "soft", "hard", "posterior", "recorded", "random", "agreement", "oracle"]
+MODES: tuple[Mode, ...] = ("off", "soft", "hard", "posterior", "recorded", "random", "agreement", "oracle")
+Course = Literal["fixed", "linear", "cosine"]
 LABELS = ("A", "B", "tie")
+
+
+class Known(NamedTuple):
+    """What is known of a pair when it is weighed.
+
+    ``prior``: the head's verdict; ``q``: the chances of passing that it gives the two; ``recorded``: whether the verifier passed
+    them; ``label``: what follows from that. ``agreement`` in [0, 1]: the share of repeated verifications that would have given the
+    same label. ``truth``: the label without the verifier's errors, which an experiment knows that made them, and nobody else.
+    """
+
+    prior: Probabilities
+    q: tuple[float, float]
+    recorded: tuple[bool, bool]
+    label: str
+    agreement: float = 1.0
+    truth: str = ""
 
 
 def verdict_probabilities(q_a: float, q_b: float) -> Probabilities:
@@ -57,38 +72,61 @@ class Weigher:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ValueError(f"weight mode {self.mode!r} is none of {', '.join(MODES)}")
-        if self.lam < 0 or not 0 <= self.tau <= 1:
-            raise ValueError(f"lam must not be negative and tau must lie in [0, 1]; they are {self.lam} and {self.tau}")
+        if self.lam < 0 or self.tau < 0:
+            raise ValueError(f"lam and tau must not be negative; they are {self.lam} and {self.tau}")
 
-    def raw(self, prior: Probabilities, q: tuple[float, float], recorded: tuple[bool, bool], label: str) -> float:
+    def raw(self, known: Known) -> float:
         """The weight of one pair before normalisation; ``random`` is shuffled later and starts from ``soft``.
 
-        ``prior``: the head's verdict; ``q``: the chances of passing, which only ``posterior`` looks at.
+        Raises ValueError for ``oracle`` where the truth is not known.
         """
         if self.mode == "off":
             return 1.0
         if self.mode == "hard":
-            return float(normalised_entropy(prior) < self.tau)
+            return float(normalised_entropy(known.prior) < self.tau)
         if self.mode == "recorded":
-            return prior[LABELS.index(label)]
+            return known.prior[LABELS.index(known.label)]
+        if self.mode == "agreement":
+            return known.agreement
+        if self.mode == "oracle":
+            if known.truth not in LABELS:
+                raise ValueError("the weights 'oracle' are for experiments that make the verifier's errors and so know them")
+            return float(known.truth == known.label)
         if self.mode == "posterior":
-            after = self.posterior(q, recorded)
+            after = self.posterior(known.q, known.recorded)
             # A sure tie has no entropy either: the chance that the label holds keeps a fake win from counting as sure.
-            return after[LABELS.index(label)] * math.exp(-self.lam * normalised_entropy(after))
-        return math.exp(-self.lam * normalised_entropy(prior))
+            return after[LABELS.index(known.label)] * math.exp(-self.lam * normalised_entropy(after))
+        return math.exp(-self.lam * normalised_entropy(known.prior))
 
     def posterior(self, q: tuple[float, float], recorded: tuple[bool, bool]) -> Probabilities:
         """The verdict given what was recorded for both candidates."""
         a, b = (posterior_pass(x, r, self.false_pass, self.false_fail) for x, r in zip(q, recorded, strict=True))
         return verdict_probabilities(a, b)
 
-    def weights(self, rows: Sequence[Row], seed: int = 0) -> list[float]:
-        """Weights of a batch of pairs; a row holds what ``raw`` takes. Mean 1 when normalised and any is above 0."""
-        found = [self.raw(*row) for row in rows]
+    def weights(self, rows: Sequence[Known], seed: int = 0) -> list[float]:
+        """Weights of a batch of pairs. Mean 1 when normalised and any is above 0."""
+        found = [self.raw(row) for row in rows]
         if self.mode == "random":
             random.Random(seed).shuffle(found)
         mean = sum(found) / len(found) if found else 0.0
         return [w / mean for w in found] if self.normalise and mean > 0 else found
+
+
+def moved(start: float, end: float, done: float, course: Course) -> float:
+    """A setting at ``done`` in [0, 1] of the rounds in which it acts: ``start`` throughout if fixed, else on the way to ``end``."""
+    if course == "fixed":
+        return start
+    share = done if course == "linear" else (1 - math.cos(math.pi * done)) / 2
+    return start + (end - start) * share
+
+
+def kept_below(entropies: Sequence[float], share: float) -> float:
+    """The ``tau`` under which ``hard`` keeps about a ``share`` of these pairs: at least one of them, and all for a share of 1."""
+    if not entropies:
+        return 1.0
+    count = max(1, min(len(entropies), round(share * len(entropies))))
+    ordered = sorted(entropies)
+    return math.nextafter(ordered[count - 1], 2.0)
 
 
 def effective_size(weights: Sequence[float]) -> float:

@@ -2,9 +2,10 @@
 
 ``residual`` (default) scores one candidate at a time: a Platt fit on what the reference policy already knows (sum and mean of its
 log-probs, votes among the samples) plus a linear reading of the last hidden state that starts at zero. Trained by BCE on "does it
-pass", it gives (p_A, p_B, p_tie) that agree when A and B are swapped. ``linear3`` reads [h_A; h_B; h_A - h_B] and is averaged
-with its
-mirror image. With the hidden part left out, ``residual`` is the four-number baseline that any head has to beat.
+pass", it gives (p_A, p_B, p_tie) that agree when A and B are swapped. With the hidden part left out, ``residual`` is the
+four-number baseline that any head has to beat. ``davidson`` scores candidates from the same readings and learns from pairs, ties
+among them (Davidson 1970); under pass and fail its ties hang on the difference of scores alone, which is a weakness.
+``linear3`` reads [h_A; h_B; h_A - h_B] and is averaged with its mirror image.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from torch.nn import functional
 from swefuse.learn.calibration import auc, calibration_error
 from swefuse.learn.entropy import LABELS, Probabilities, verdict_probabilities
 
-HEADS = ("residual", "linear3")
+HEADS = ("residual", "davidson", "linear3")
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ class Candidates:
         return [pair for group in members.values() for pair in combinations(group, 2)]
 
 
-class ResidualHead(nn.Module):
-    """``logit q = a·sum + b·mean + c·votes + d + u·h``; ``use_hidden=False`` leaves ``u·h`` out."""
+class Reading(nn.Module):
+    """A number for each candidate: ``a·sum + b·mean + c·votes + d + u·h``; ``use_hidden=False`` leaves ``u·h`` out."""
 
     def __init__(self, width: int, use_hidden: bool = True) -> None:
         super().__init__()
@@ -76,16 +77,44 @@ class ResidualHead(nn.Module):
             self.numbers.bias.zero_()
 
     def logits(self, data: Candidates) -> Tensor:
-        """Logit of passing, [C]."""
+        """The numbers, [C]."""
         out: Tensor = self.numbers(data.numbers).squeeze(-1)
         if self.use_hidden:
             out = out + self.hidden(data.hidden).squeeze(-1) / data.hidden.shape[-1] ** 0.5
         return out
 
-    def loss(self, data: Candidates, noise: tuple[float, float] = (0.0, 0.0)) -> Tensor:
-        """BCE on the recorded pass under the noise link ``P(recorded pass) = e + (1 - e - f)·q``, mean over C."""
-        false_pass, false_fail = noise
-        recorded = false_pass + (1 - false_pass - false_fail) * torch.sigmoid(self.logits(data))
+    @torch.no_grad()
+    def scores(self, data: Candidates) -> list[float]:
+        """Probability of passing of each candidate; of ``davidson`` a number in [0, 1] of the same order as its scores."""
+        return [float(q) for q in torch.sigmoid(self.logits(data))]
+
+
+class ResidualHead(Reading):
+    """The number is the logit of passing.
+
+    The verifier's noise is ``P(recorded pass) = e + (1 - e - f)·q``. ``learn_noise`` fits ``e``, in (0, 0.5); else ``noise`` holds.
+    """
+
+    def __init__(
+        self, width: int, use_hidden: bool = True, noise: tuple[float, float] = (0.0, 0.0), learn_noise: bool = False
+    ) -> None:
+        super().__init__(width, use_hidden)
+        self.fixed, self.learn_noise = noise, learn_noise
+        if learn_noise:
+            self.link = nn.Parameter(torch.tensor(-2.0))  # e = 0.06 to begin with
+
+    def false_pass(self) -> Tensor:
+        """The share ``e`` of failing candidates that are recorded as passed."""
+        return torch.sigmoid(self.link) / 2 if self.learn_noise else torch.tensor(self.fixed[0])
+
+    @property
+    def noise(self) -> tuple[float, float]:
+        """``(e, f)`` as they are now."""
+        return float(self.false_pass().detach()), self.fixed[1]
+
+    def loss(self, data: Candidates) -> Tensor:
+        """BCE on the recorded pass under the noise link, mean over C."""
+        recorded = self.false_pass() + (1 - self.false_pass() - self.fixed[1]) * torch.sigmoid(self.logits(data))
         return functional.binary_cross_entropy(recorded.clamp(1e-6, 1 - 1e-6), data.passed)
 
     @torch.no_grad()
@@ -94,10 +123,29 @@ class ResidualHead(nn.Module):
         q = torch.sigmoid(self.logits(data)).tolist()
         return [verdict_probabilities(q[a], q[b]) for a, b in pairs]
 
+
+class DavidsonHead(Reading):
+    """Bradley-Terry with ties on the numbers: logits ``(s_A, s_B, (s_A + s_B)/2 + ln nu)``; ``nu`` learns ten times as fast."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.log_nu = nn.Parameter(torch.tensor(0.0))
+
+    def _logits(self, data: Candidates, pairs: Sequence[tuple[int, int]]) -> Tensor:
+        scores = self.logits(data)
+        a, b = (scores[torch.tensor(side)] for side in zip(*pairs, strict=True))
+        return torch.stack([a, b, (a + b) / 2 + 10 * self.log_nu], -1)
+
+    def loss(self, data: Candidates) -> Tensor:
+        """Cross-entropy of the label of every pair, mean over pairs."""
+        pairs = data.pairs()
+        labels = torch.tensor([pair_label(data, *pair) for pair in pairs])
+        return functional.cross_entropy(self._logits(data, pairs), labels)
+
     @torch.no_grad()
-    def scores(self, data: Candidates) -> list[float]:
-        """Probability of passing of each candidate."""
-        return [float(q) for q in torch.sigmoid(self.logits(data))]
+    def verdicts(self, data: Candidates, pairs: Sequence[tuple[int, int]]) -> list[Probabilities]:
+        """(p_A, p_B, p_tie) of every pair."""
+        return [(float(p[0]), float(p[1]), float(p[2])) for p in torch.softmax(self._logits(data, pairs), -1)] if pairs else []
 
 
 class Linear3Head(nn.Module):
@@ -114,8 +162,8 @@ class Linear3Head(nn.Module):
         back = torch.softmax(self.linear(torch.cat([b, a, b - a], -1)), -1)
         return (there + back[:, [1, 0, 2]]) / 2
 
-    def loss(self, data: Candidates, noise: tuple[float, float] = (0.0, 0.0)) -> Tensor:
-        """Cross-entropy of the label of every pair, mean over pairs; ``noise`` does not enter."""
+    def loss(self, data: Candidates) -> Tensor:
+        """Cross-entropy of the label of every pair, mean over pairs."""
         pairs = data.pairs()
         labels = torch.tensor([pair_label(data, *pair) for pair in pairs])
         return functional.nll_loss(self._probabilities(data, pairs).clamp(min=1e-9).log(), labels)
@@ -136,7 +184,7 @@ class Linear3Head(nn.Module):
         return [sum(w) / len(w) if w else 0.5 for w in won]
 
 
-Head = ResidualHead | Linear3Head
+Head = ResidualHead | DavidsonHead | Linear3Head
 
 
 def pair_label(data: Candidates, a: int, b: int) -> int:
@@ -146,18 +194,21 @@ def pair_label(data: Candidates, a: int, b: int) -> int:
     return 0 if data.passed[a] > data.passed[b] else 1
 
 
-def make_head(name: str, width: int) -> Head:
-    """A new head by name. Raises ValueError for a name that is not in ``HEADS``."""
+def make_head(name: str, width: int, noise: tuple[float, float] = (0.0, 0.0), learn_noise: bool = False) -> Head:
+    """A new head by name; only ``residual`` knows of noise. Raises ValueError for a name that is not in ``HEADS``."""
     if name not in HEADS:
         raise ValueError(f"value head {name!r} is none of {', '.join(HEADS)}")
-    return ResidualHead(width) if name == "residual" else Linear3Head(width)
+    if name == "residual":
+        return ResidualHead(width, noise=noise, learn_noise=learn_noise)
+    return DavidsonHead(width) if name == "davidson" else Linear3Head(width)
 
 
-def fit_baseline(data: Candidates) -> ResidualHead:
-    """The Platt baseline: four numbers fitted to the end by LBFGS."""
+def fit_baseline(data: Candidates, noise: tuple[float, float] = (0.0, 0.0), learn_noise: bool = False) -> ResidualHead:
+    """The Platt baseline: four numbers fitted to the end by LBFGS, and the rate of false passes with them where it is learned."""
     data = data.only(data.graded)
-    head = ResidualHead(data.hidden.shape[-1], use_hidden=False)
-    optimizer = torch.optim.LBFGS(head.numbers.parameters(), lr=0.5, max_iter=200, line_search_fn="strong_wolfe")
+    head = ResidualHead(data.hidden.shape[-1], False, noise, learn_noise)
+    fitted = [*head.numbers.parameters(), *([head.link] if learn_noise else [])]
+    optimizer = torch.optim.LBFGS(fitted, lr=0.5, max_iter=200, line_search_fn="strong_wolfe")
 
     def closure() -> Tensor:
         optimizer.zero_grad()
@@ -178,7 +229,7 @@ def train_head(head: Head, data: Candidates, optimizer: torch.optim.Optimizer, s
         chosen = set(rng.sample(tasks, max(1, len(tasks) // 2)))
         keep = torch.tensor([t in chosen for t in data.task])
         part = data.only(keep & data.graded)
-        if len(part) < 2 or (isinstance(head, Linear3Head) and not part.pairs()):
+        if len(part) < 2 or (not isinstance(head, ResidualHead) and not part.pairs()):
             continue
         optimizer.zero_grad()
         loss = head.loss(part)

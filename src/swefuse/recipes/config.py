@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from swefuse.learn.rlvr import RlvrSettings
+from swefuse.learn.settings import RlvrSettings
 from swefuse.learn.sft import SftSettings
 from swefuse.tasks.build import TasksConfig
 
@@ -16,7 +16,7 @@ SMOKE: dict[str, dict[str, Any]] = {
         "recombined_functions": 12, "agreement_sample": 2,
     },
     "sft": {"steps": 12, "batch": 8, "warmup": 4},
-    "rlvr": {"rounds": 3, "tasks": 8, "warmup": 1, "micro_batch": 8},
+    "rlvr": {"rounds": 3, "tasks": 8, "micro_batch": 8, "weight": {"warmup": 1}},
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from swefuse.evaluate.report_model import SPLITS, Difference, ReportModel
-from swefuse.learn.rlvr import RlvrSettings
+from swefuse.learn.settings import RlvrSettings
 
 
 def findings(
@@ -68,13 +68,13 @@ def _value(value: dict[str, dict[str, Any]]) -> str:
 
 
 def _weights(value: dict[str, dict[str, Any]], rounds: Sequence[dict[str, Any]], settings: RlvrSettings) -> str:
-    if settings.weights == "off":
+    if settings.weight.mode == "off":
         return "Entropy weights were off in this run."
     acting = [row["effective_share"] for row in rounds if row.get("weights_on")]
     if not acting:
         return "Entropy weights never acted: the run ended within the warm-up rounds."
     share = sum(acting) / len(acting)
-    text = f"Entropy weights ({settings.weights}) left pairs worth {share:.0%} of their number in effect. "
+    text = f"Entropy weights ({settings.weight.mode}) left pairs worth {share:.0%} of their number in effect. "
     if value["head"]["three_way"] <= value["head"]["majority"]:
         return text + "They cannot have helped by knowledge, since the value model behind them does not beat the majority class."
     return text + (

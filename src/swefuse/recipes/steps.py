@@ -180,8 +180,9 @@ def step_rlvr(run: Run, progress: Progress) -> None:
     """Stage 2 on the tasks that stage 1 has not seen."""
     from swefuse.learn import model as models
     from swefuse.learn.examples import load_examples
-    from swefuse.learn.rlvr import Models, train
+    from swefuse.learn.rlvr import train
     from swefuse.learn.tokens import codec_for
+    from swefuse.learn.update import Models
 
     models.steady(run.config.seed, run.config.threads)
     policy, tokenizer = models.load(run.model("sft"))

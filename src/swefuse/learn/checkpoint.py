@@ -1,0 +1,53 @@
+"""States that a stopped run goes on from: written whole or not at all, checked when read, the one before kept."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from swefuse.errors import ConfigError, DataError
+
+_MARK = b"swefuse state 1\n"
+
+
+def save_state(path: Path, state: dict[str, Any]) -> None:
+    """Write ``state`` (tensors, numbers, texts, and lists and dicts of them) to ``path``; what was there becomes ``path.old``."""
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    body = buffer.getvalue()
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("wb") as file:
+        file.write(_MARK + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+        file.flush()
+        os.fsync(file.fileno())
+    if path.exists():
+        path.replace(_old(path))
+    partial.replace(path)
+
+
+def load_state(path: Path) -> dict[str, Any] | None:
+    """The newest state that is whole; None where none was written. Raises DataError where both that are there are damaged."""
+    there = [one for one in (path, _old(path)) if one.exists()]
+    for one in there:
+        head, _, body = one.read_bytes().removeprefix(_MARK).partition(b"\n")
+        if hashlib.sha256(body).hexdigest().encode() == head:
+            state: dict[str, Any] = torch.load(io.BytesIO(body), weights_only=True)
+            return state
+    if there:
+        raise DataError(f"{path} is damaged, and so is the state before it; delete them to begin anew")
+    return None
+
+
+def check_same(path: Path, state: dict[str, Any], key: str, now: Any) -> None:
+    """Raises ConfigError where a state was made with another ``key`` (settings, tasks) than the run has ``now``."""
+    if state[key] != now:
+        raise ConfigError(f"{path} was made with other {key}: go on with the same, or choose another folder")
+
+
+def _old(path: Path) -> Path:
+    return path.with_name(f"{path.name}.old")

@@ -1,0 +1,151 @@
+"""Updates of the policy in stage 2: advantages, the losses of a round put together, and SFT steps after an alarm."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from swefuse.learn.batch import Example, PackedBatch, SftBatch, collate, pack
+from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, leave_one_out, minmax
+from swefuse.learn.pairs import reward
+from swefuse.learn.rollouts import Readings, Rollouts, per_candidate, read
+from swefuse.learn.settings import RlvrSettings
+from swefuse.learn.sft import SftSettings, sft_loss
+from swefuse.learn.tokens import Codec
+from swefuse.learn.value import Candidates
+from swefuse.records import Pair
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+FALLBACK_BATCH = 24
+
+
+@dataclass(frozen=True)
+class Models:
+    """The policy, trained in place; the reference, the frozen model of stage 1; and how both read an episode."""
+
+    policy: PreTrainedModel
+    reference: PreTrainedModel
+    codec: Codec
+
+    @property
+    def pad(self) -> int:
+        """Token id of padding; any id would do, since masks go by length."""
+        return self.policy.config.pad_token_id or 0
+
+
+class Round(NamedTuple):
+    """What one round saw: candidates, their description, all pairs with weights, and whether the weights act yet."""
+
+    data: Rollouts
+    known: Candidates
+    pairs: list[Pair]
+    weighted: bool
+
+
+def advantages(data: Rollouts, pairs: Sequence[Pair], settings: RlvrSettings) -> list[float]:
+    """Leave-one-out advantage of every candidate times the mean weight of its pairs; 0 for what was not graded."""
+    found: list[float] = []
+    for members in data.trajectories:
+        graded = [t.verdict for t in members if t.verdict is not None and t.verdict.outcome.graded]
+        values = iter(leave_one_out([reward(verdict, settings.reward) for verdict in graded]))
+        found += [next(values) if t.verdict is not None and t.verdict.outcome.graded else 0.0 for t in members]
+    weights: dict[int, list[float]] = {}
+    for pair in pairs:
+        for side in (pair.a, pair.b):
+            weights.setdefault(side, []).append(pair.weight)
+    return [value * (sum(weights[n]) / len(weights[n]) if n in weights else 1.0) for n, value in enumerate(found)]
+
+
+def update(models: Models, optimizer: torch.optim.Optimizer, seen: Round, settings: RlvrSettings) -> dict[str, float]:
+    """One optimizer step on the round's candidates; tasks without any gradient are left out of the forward pass and counted.
+
+    Where ``grad_norm`` is not finite, the policy is left as it was.
+    """
+    data, gains = seen.data, advantages(seen.data, seen.pairs, settings)
+    starts = [0]
+    for members in data.trajectories:
+        starts.append(starts[-1] + len(members))
+    useful = [n for n in range(len(data.groups)) if _teaches(seen, gains, range(starts[n], starts[n + 1]), settings)]
+    useful.sort(key=lambda n: data.groups[n].size)  # like lengths together: less padding
+    tokens = sum(len(ids) for n in useful for ids in data.groups[n].candidates)
+    optimizer.zero_grad()
+    total = 0.0
+    for at in range(0, len(useful), settings.micro_batch):
+        chosen = useful[at : at + settings.micro_batch]
+        batch = pack([data.groups[n] for n in chosen], models.policy.config.vocab_size, models.pad)
+        flat = [c for n in chosen for c in range(starts[n], starts[n + 1])]
+        readings = read(models.policy, batch)
+        if settings.objective == "group":
+            loss = _group_part(readings, batch, data, flat, gains, settings) * len(batch.candidate) / tokens
+        else:
+            loss = _pair_part(readings, batch, flat, seen, settings) / len(seen.pairs)
+        loss.backward()  # type: ignore[no-untyped-call]
+        total += loss.item()
+    norm = float(torch.nn.utils.clip_grad_norm_(models.policy.parameters(), 1.0))
+    if useful and math.isfinite(norm):
+        optimizer.step()
+    return {"loss": total, "grad_norm": norm, "useful_groups": len(useful) / max(1, len(data.groups))}
+
+
+def _teaches(seen: Round, gains: Sequence[float], members: range, settings: RlvrSettings) -> bool:
+    if settings.objective == "group":
+        return any(abs(gains[c]) > 1e-9 for c in members)
+    return any(p.a in members and (p.label != "tie" or settings.objective == "bt_ties") for p in seen.pairs)
+
+
+def _group_part(
+    readings: Readings, batch: PackedBatch, data: Rollouts, flat: Sequence[int], gains: Sequence[float], settings: RlvrSettings
+) -> Tensor:
+    members, device = data.flat, readings.logprobs.device
+    old = [lp for c in flat for step in members[c].steps if step.trace is not None for lp in step.trace.logprobs]
+    length = per_candidate(torch.ones(len(batch.candidate)), batch.candidate)
+    spread = minmax(per_candidate(readings.entropies.detach(), batch.candidate) / length)
+    gain = torch.tensor([gains[c] for c in flat])[batch.candidate].to(device)
+    clip = (settings.clip, settings.clip_slope)
+    return group_loss(readings.logprobs, torch.tensor(old, device=device), gain, spread[batch.candidate].to(device), clip)
+
+
+def _pair_part(readings: Readings, batch: PackedBatch, flat: Sequence[int], seen: Round, settings: RlvrSettings) -> Tensor:
+    place = {c: n for n, c in enumerate(flat)}
+    here = [p for p in seen.pairs if p.a in place and (p.label != "tie" or settings.objective == "bt_ties")]
+    device = readings.logprobs.device
+    owner = batch.candidate.to(device)
+    total = torch.zeros(len(flat), device=device).index_add(0, owner, readings.logprobs)
+    length = torch.zeros(len(flat), device=device).index_add(0, owner, torch.ones_like(readings.logprobs))
+    gain = total - seen.known.numbers[torch.tensor(list(flat)), 0].to(device)
+    winner = torch.tensor([place[p.b if p.label == "B" else p.a] for p in here])
+    loser = torch.tensor([place[p.a if p.label == "B" else p.b] for p in here])
+    weights = torch.tensor([p.weight for p in here], device=device)
+    margin = settings.beta * (gain[winner] - gain[loser])
+    tie = torch.tensor([p.label == "tie" for p in here], device=device)
+    loss = bt_loss(margin, weights) if settings.objective == "bt" else bt_ties_loss(margin, tie, weights, 0.0)
+    likelihood = (weights * (total / length)[winner])[~tie].sum()
+    return loss - settings.anchor * likelihood
+
+
+def fall_back(models: Models, optimizer: torch.optim.Optimizer, gold: Sequence[Example], number: int) -> dict[str, float]:
+    """One supervised step on a batch of gold examples, which ones is drawn from the round's number; none if there are none."""
+    if not gold:
+        return {"useful_groups": 0.0}
+    chosen = random.Random(f"fallback-{number}").sample(list(gold), min(len(gold), FALLBACK_BATCH))
+    batch = collate(chosen, models.policy.config.vocab_size, models.pad)
+    optimizer.zero_grad()
+    loss, _ = sft_loss(
+        models.policy,
+        SftBatch(*(part.to(models.policy.device) for part in batch)),
+        SftSettings(prompt_loss=0.0),
+        len(batch.targets),
+        1,
+    )
+    loss.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(models.policy.parameters(), 1.0)
+    optimizer.step()
+    return {"useful_groups": 0.0, "fallback_loss": loss.item()}

@@ -1,0 +1,28 @@
+"""``swefuse train``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from swefuse.cli.main import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_a_run_is_diagnosed(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "metrics.jsonl").write_text("")
+    (tmp_path / "events.jsonl").write_text(json.dumps({"round": 7, "event": "kl", "value": 1.25, "limit": 1.0}) + "\n")
+    assert main(["train", "diagnose", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "kl: the policy is far from the model" in out and "(round 7; last 1.25, limit 1)" in out and "try: lower rlvr.lr" in out
+    assert main(["train", "diagnose", str(tmp_path), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["event"] == "kl" and found["rounds"] == [7]
+
+
+def test_a_folder_without_a_run_is_told(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["train", "diagnose", str(tmp_path)]) == 2
+    assert "holds no run of stage 2" in capsys.readouterr().err
