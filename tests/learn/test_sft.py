@@ -92,3 +92,44 @@ def test_the_first_steps_see_the_shorter_half_only() -> None:
     assert all(lengths[place] <= median for batch in order[:10] for place in batch)
     assert any(lengths[place] > median for batch in order[10:] for place in batch)
     assert order == batch_order(lengths, settings)
+
+
+@pytest.mark.parametrize("stopped", [3, 4, 5])
+def test_a_stopped_run_goes_on_to_the_same_end(tmp_path: Path, stopped: int) -> None:
+    settings = SftSettings(steps=6, batch=4, warmup=1, lr=1e-3, save_every=2, optimizer="muon")
+
+    def run(out: Path, progress: Any) -> dict[str, torch.Tensor]:
+        trained = fine_tune(model(), tokenizer(), examples(), settings, out, progress)
+        return {name: value.clone() for name, value in trained.state_dict().items()}
+
+    def stop(done: int, total: int) -> None:
+        if done == stopped:
+            raise KeyboardInterrupt
+
+    whole = run(tmp_path / "whole", lambda done, total: None)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "cut", stop)
+    seen: list[tuple[int, int]] = []
+    again = run(tmp_path / "cut", lambda done, total: seen.append((done, total)))
+    assert seen == [(step, 6) for step in range((stopped - 1) // 2 * 2 + 1, 7)], "from the last state on"
+    assert apart(whole, again) == 0
+    rows = [[json.loads(row) for row in (tmp_path / name / "metrics.jsonl").read_text().splitlines()] for name in ("whole", "cut")]
+    losses = [[(row["step"], row["loss"], row["choice_loss"]) for row in found if "loss" in row] for found in rows]
+    assert losses[0] == losses[1] and [step for step, *_ in losses[0]] == [1, 2, 3, 4, 5, 6]
+    assert apart(whole, run(tmp_path / "cut", lambda done, total: pytest.fail("nothing was left to do"))) == 0
+    with pytest.raises(ConfigError, match="made with other settings"):
+        weights_after(tmp_path / "cut")
+
+
+def test_adapters_train_and_are_merged(tmp_path: Path) -> None:
+    before = model().state_dict()
+    after = weights_after(tmp_path, lora=2, optimizer="adamw", lr=1e-2)
+    assert after.keys() == before.keys(), "merged: nothing of the adapters is left"
+    changed = {name for name in before if float((after[name] - before[name]).abs().max()) > 1e-6}
+    assert changed == {name for name in before if name.endswith("_proj.weight")}
+    one = "model.layers.0.self_attn.q_proj.weight"
+    assert int(torch.linalg.matrix_rank(after[one] - before[one])) == 2
+
+
+def test_computing_activations_again_changes_nothing(tmp_path: Path) -> None:
+    assert apart(weights_after(tmp_path / "kept"), weights_after(tmp_path / "again", recompute=True)) < 1e-9

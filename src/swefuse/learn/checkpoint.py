@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,21 @@ def check_same(path: Path, state: dict[str, Any], key: str, now: Any) -> None:
     """Raises ConfigError where a state was made with another ``key`` (settings, tasks) than the run has ``now``."""
     if state[key] != now:
         raise ConfigError(f"{path} was made with other {key}: go on with the same, or choose another folder")
+
+
+def keep_lines(path: Path, key: str, done: int) -> None:
+    """Cut a log to its lines whose ``key`` is at most ``done``: the others are of a call that was stopped, and come again."""
+    lines = path.read_text(encoding="utf-8").splitlines() if done and path.exists() else []
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text("".join(f"{line}\n" for line in lines if _number(line, key) <= done), encoding="utf-8")
+    partial.replace(path)
+
+
+def _number(line: str, key: str) -> float:
+    try:
+        return float(json.loads(line)[key])
+    except ValueError:
+        return math.inf  # cut by a kill
 
 
 def _old(path: Path) -> Path:

@@ -22,7 +22,7 @@ import torch
 from swefuse.collect.agent import Verify
 from swefuse.errors import ConfigError, InfraError
 from swefuse.learn.batch import Example
-from swefuse.learn.checkpoint import check_same, load_state, save_state
+from swefuse.learn.checkpoint import check_same, keep_lines, load_state, save_state
 from swefuse.learn.entropy import Known, Weigher, effective_size, kept_below, moved, normalised_entropy
 from swefuse.learn.learnt import Learnt
 from swefuse.learn.model import give_back, load, save, steady
@@ -149,21 +149,9 @@ def train(
 
 
 def _log(path: Path, done: int) -> IO[str]:
-    """A log to go on with: lines of rounds after ``done`` are of a call that was stopped, and are made again."""
-    kept = (
-        [line for line in path.read_text(encoding="utf-8").splitlines() if _round(line) <= done] if done and path.exists() else []
-    )
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-    partial.replace(path)
+    """A log to go on with after ``done`` rounds."""
+    keep_lines(path, "round", done)
     return path.open("a", encoding="utf-8")
-
-
-def _round(line: str) -> float:
-    try:
-        return float(json.loads(line)["round"])
-    except ValueError:
-        return math.inf  # cut by a kill
 
 
 def _write(file: IO[str], row: Mapping[str, Any]) -> None:

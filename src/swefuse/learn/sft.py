@@ -9,6 +9,7 @@ adds a share of the observations for a model trained from scratch, which has yet
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Sequence, Sized
 from itertools import islice
 from pathlib import Path
@@ -24,6 +25,7 @@ from trl.trainer.sft_trainer import SFTTrainer
 
 from swefuse.errors import ConfigError, DataError
 from swefuse.learn.batch import Example, SftBatch, bucketed, collate
+from swefuse.learn.checkpoint import check_same, keep_lines, load_state, save_state
 from swefuse.learn.examples import init_codec, make_examples, without_tail
 from swefuse.learn.losses import token_logprobs
 from swefuse.learn.model import give_back, load, output_layer, save, steady
@@ -31,6 +33,7 @@ from swefuse.learn.optimizers import OptimizerName, make_optimizer
 from swefuse.learn.tokens import codec_for, remember
 from swefuse.library.store import Library
 from swefuse.policy.trie import autocast
+from swefuse.records import content_hash
 from swefuse.scale.executor import ProcessExecutor
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 GIVE_BACK = 100  # steps
+STATE = "state.pt"
 
 
 class SftSettings(BaseModel):
@@ -62,6 +66,10 @@ class SftSettings(BaseModel):
         "", description="how actions are written in the rows of a chat model; empty: as it was trained before, else compact"
     )
     short_first: float = Field(0.35, ge=0, le=1, description="share of the steps that see only the shorter half of the data")
+    lora: int = Field(0, ge=0, description="rank of low-rank adapters on every inner matrix, merged at the end; 0: all weights")
+    recompute: bool = Field(False, description="compute activations again in the backward pass: less memory, a third more time")
+    save_every: int = Field(200, ge=1, description="steps between the states that a stopped run goes on from, about")
+    report: Literal["none", "tensorboard", "wandb", "trackio"] = Field("none", description="also log the steps there")
     seed: int = Field(0, ge=0, description="order of the data")
 
 
@@ -116,21 +124,26 @@ def trained_rows(examples: Sequence[Example], settings: SftSettings) -> Sequence
 
 
 class _Log(TrainerCallback):
-    """Writes metrics.jsonl and reports progress."""
+    """Writes metrics.jsonl, reports progress, and saves states. ``done``: steps of the calls before this one."""
 
-    def __init__(self, path: Path, progress: Progress) -> None:
-        self.path, self.progress = path, progress
+    def __init__(self, path: Path, progress: Progress, done: int, every: int, keep: Callable[[int], None]) -> None:
+        self.path, self.progress, self.done, self.every, self.keep = path, progress, done, every, keep
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
         """One line for each logged step."""
-        with self.path.open("a") as file:
-            file.write(json.dumps({"step": state.global_step, **(logs or {})}) + "\n")
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": self.done + state.global_step, **(logs or {})}) + "\n")
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Progress in steps."""
         if state.global_step % GIVE_BACK == 0:
             give_back()
-        self.progress(state.global_step, state.max_steps)
+        self.progress(self.done + state.global_step, self.done + state.max_steps)
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Save what the steps so far made; their line in metrics.jsonl is written by now."""
+        if state.global_step and state.global_step % self.every == 0:
+            self.keep(self.done + state.global_step)
 
 
 class _Trainer(SFTTrainer):
@@ -180,8 +193,8 @@ def fine_tune(
     out: Path,
     progress: Progress,
 ) -> PreTrainedModel:
-    """Train ``model`` in place on ``examples`` and return it. ``out`` gets metrics.jsonl. Raises ConfigError for batches that
-    do not divide."""
+    """Train ``model`` in place on ``examples`` and return it. ``out`` gets metrics.jsonl, and the state from which a stopped call
+    goes on to the same end. Raises ConfigError for batches that do not divide and for a folder that holds another run."""
     from datasets import Dataset  # type: ignore[import-untyped]
 
     micro = settings.micro_batch or settings.batch
@@ -189,23 +202,83 @@ def fine_tune(
         raise ConfigError(f"micro_batch {micro} does not divide batch {settings.batch}")
     examples = trained_rows(examples, settings)
     out.mkdir(parents=True, exist_ok=True)
-    flat = [number for batch in batch_order([len(e.ids) for e in examples], settings) for number in batch]
-    vocabulary, pad = model.config.vocab_size, tokenizer.pad_token_id or 0
+    adapted = _adapted(model, settings.lora)
+    optimizer = make_optimizer(model, settings.optimizer, settings.lr, settings.weight_decay)
+    this = {"settings": settings.model_dump(mode="json"), "examples": content_hash([[e.name, len(e.ids)] for e in examples])}
+    done = _resumed(out, this, model, optimizer)
+    flat = [number for batch in batch_order([len(e.ids) for e in examples], settings)[done:] for number in batch]
+    if flat:
+        vocabulary, pad = model.config.vocab_size, tokenizer.pad_token_id or 0
 
-    def collator(rows: list[dict[str, int]]) -> dict[str, Any]:
-        return {"batch": collate([examples[row["example"]] for row in rows], vocabulary, pad), "rows": len(rows)}
+        def collator(rows: list[dict[str, int]]) -> dict[str, Any]:
+            return {"batch": collate([examples[row["example"]] for row in rows], vocabulary, pad), "rows": len(rows)}
 
-    args = SFTConfig(
+        def keep(step: int) -> None:
+            save_state(out / STATE, {**this, "done": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()})
+
+        arguments = _arguments(model, settings, out, done)
+        every = arguments.logging_steps * max(1, round(settings.save_every / arguments.logging_steps))
+        trainer = _Trainer(
+            settings,
+            model=model,
+            args=arguments,
+            processing_class=tokenizer,
+            data_collator=collator,
+            train_dataset=Dataset.from_dict({"example": flat}),
+            optimizers=(
+                optimizer,
+                torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate(done + step, settings)),
+            ),
+            callbacks=[_Log(out / "metrics.jsonl", progress, done, every, keep)],
+        )
+        trainer.remove_callback(PrinterCallback)  # we report progress ourselves
+        trainer.train()
+        keep(settings.steps)
+    if adapted is not None:
+        adapted.merge_and_unload()
+    return model
+
+
+def _adapted(model: PreTrainedModel, rank: int) -> Any:
+    """The adapters (Hu et al. 2021) in ``model``, whose other weights stay as they are; None for rank 0."""
+    if not rank:
+        return None
+    from peft import LoraConfig, get_peft_model
+
+    config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers by a name that is on its way out
+        return get_peft_model(model, config)
+
+
+def _resumed(out: Path, this: dict[str, Any], model: PreTrainedModel, optimizer: torch.optim.Optimizer) -> int:
+    """How many steps are done: those of the state in ``out``, which model and optimizer take over; metrics.jsonl is cut there."""
+    state = load_state(out / STATE)
+    done = 0
+    if state is not None:
+        for key, now in this.items():
+            check_same(out / STATE, state, key, now)
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        done = int(state["done"])
+    keep_lines(out / "metrics.jsonl", "step", done)
+    return done
+
+
+def _arguments(model: PreTrainedModel, settings: SftSettings, out: Path, done: int) -> SFTConfig:
+    micro = settings.micro_batch or settings.batch
+    return SFTConfig(
         output_dir=str(out),
-        max_steps=settings.steps,
+        max_steps=settings.steps - done,
         per_device_train_batch_size=micro,
         gradient_accumulation_steps=settings.batch // micro,
         max_grad_norm=settings.clip,
         use_cpu=model.device.type == "cpu",
         bf16=False,  # the loss opens autocast itself, where the machine is faster in bfloat16
         activation_checkpointing=False,
+        gradient_checkpointing=settings.recompute,
         save_strategy="no",
-        report_to="none",
+        report_to=settings.report,
         logging_steps=max(1, min(20, settings.steps // 10)),
         disable_tqdm=True,
         remove_unused_columns=False,
@@ -213,22 +286,6 @@ def fine_tune(
         dataloader_pin_memory=False,
         seed=settings.seed,
     )
-    optimizer = make_optimizer(model, settings.optimizer, settings.lr, settings.weight_decay)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate(step, settings))
-    trainer = _Trainer(
-        settings,
-        model=model,
-        args=args,
-        processing_class=tokenizer,
-        data_collator=collator,
-        train_dataset=Dataset.from_dict({"example": flat}),
-        optimizers=(optimizer, schedule),
-        callbacks=[_Log(out / "metrics.jsonl", progress)],
-    )
-    trainer.remove_callback(PrinterCallback)  # we report progress ourselves
-    (out / "metrics.jsonl").unlink(missing_ok=True)
-    trainer.train()
-    return model
 
 
 def run(settings: SftSettings, model: Path, library: Path, out: Path, progress: Progress = lambda done, total: None) -> Path:
