@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, tensor
 
-from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, leave_one_out, minmax, token_entropies, token_logprobs
+from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, minmax, token_entropies, token_logprobs
 
 LOGITS = [[0.0, log(2), log(3)]]  # probabilities 1/6, 2/6, 3/6
 
@@ -32,13 +32,6 @@ def test_entropies_of_the_masked_softmax_and_their_gradient_is_finite() -> None:
     assert logits.grad is not None
     slope = 3 / 16 * log(3)  # dH/dx_0 = -p_0 (ln p_0 + H) = 1/4 · 3/4 · ln(p_2/p_0)
     assert logits.grad.tolist() == [pytest.approx([slope, 0.0, -slope]), [0.0, 0.0, 0.0]]
-
-
-def test_the_advantage_is_the_score_minus_the_mean_of_the_others() -> None:
-    assert leave_one_out([1, 0, 0, 1]) == pytest.approx([2 / 3, -2 / 3, -2 / 3, 2 / 3])
-    assert leave_one_out([0.5, 0.25]) == [0.25, -0.25]
-    assert leave_one_out([0.25, 0.25, 0.25]) == [0.0, 0.0, 0.0]
-    assert leave_one_out([7.0]) == [0.0] and leave_one_out([]) == []
 
 
 def test_minmax_scales_and_cuts() -> None:

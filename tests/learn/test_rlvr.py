@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
+from hypothesis import strategies as st
 from learn_samples import TASKS, episodes, model, refuse, tokenizer, verdict
 from pydantic import ValidationError
 
@@ -84,9 +87,23 @@ def test_advantages_by_hand() -> None:
     data = rollouts_with([True, False, None, False])
     weights = {(0, 1): 2.0, (0, 3): 1.0, (1, 3): 0.5}
     pairs = [Pair(task_id="t", a=a, b=b, label="A", weight=weight) for (a, b), weight in weights.items()]
-    assert advantages(data, [], SETTINGS) == [1.0, -0.5, 0.0, -0.5]
-    assert advantages(data, pairs, SETTINGS) == [1.0 * 1.5, -0.5 * 1.25, 0.0, -0.5 * 0.75]
+    assert advantages(data, pairs, SETTINGS) == [1.5, -1.0, 0.0, -0.5]
+    even = [pair.model_copy(update={"weight": 1.0}) for pair in pairs]
+    assert advantages(data, even, SETTINGS) == [1.0, -0.5, 0.0, -0.5]
     assert advantages(rollouts_with([True, None, None]), [], SETTINGS) == [0.0, 0.0, 0.0], "one alone has nothing to compare with"
+
+
+@settings_of_hypothesis(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from([True, False, None]), min_size=2, max_size=6))
+def test_even_weights_make_the_leave_one_out_advantage(passed: list[bool | None]) -> None:
+    data = rollouts_with(passed)
+    graded = [n for n, one in enumerate(passed) if one is not None]
+    pairs = [Pair(task_id="t", a=a, b=b, label="tie") for a, b in combinations(graded, 2)]
+    expected = [0.0] * len(passed)
+    for own in graded if len(graded) > 1 else []:
+        others = [float(bool(passed[n])) for n in graded if n != own]
+        expected[own] = float(bool(passed[own])) - sum(others) / len(others)
+    assert advantages(data, pairs, SETTINGS) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("mode", ["soft", "hard", "posterior", "recorded", "random", "agreement"])

@@ -5,8 +5,6 @@ Shape legend: N trained tokens, V vocabulary, B pairs, C candidates. All logs ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -29,17 +27,6 @@ def token_entropies(logits: Tensor, allowed: Tensor) -> Tensor:
     masked = logits.float().masked_fill(~allowed, float("-inf"))
     logprobs = torch.log_softmax(masked, -1)
     return -(logprobs.exp() * logprobs.masked_fill(~allowed, 0.0)).sum(-1)
-
-
-def leave_one_out(scores: Sequence[float]) -> list[float]:
-    """Advantages of one task's candidates: each score minus the mean of the others (Ahmadian et al. 2024, RLOO).
-
-    One candidate alone has nothing to compare with and gets 0.
-    """
-    if len(scores) < 2:
-        return [0.0] * len(scores)
-    total = sum(scores)
-    return [score - (total - score) / (len(scores) - 1) for score in scores]
 
 
 def minmax(values: Tensor, cap: float = 1.0) -> Tensor:

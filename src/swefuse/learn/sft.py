@@ -217,7 +217,8 @@ def fine_tune(
             save_state(out / STATE, {**this, "done": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()})
 
         arguments = _arguments(model, settings, out, done)
-        every = arguments.logging_steps * max(1, round(settings.save_every / arguments.logging_steps))
+        lines = int(arguments.logging_steps)
+        every = lines * max(1, round(settings.save_every / lines))
         trainer = _Trainer(
             settings,
             model=model,

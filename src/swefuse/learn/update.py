@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from swefuse.learn.batch import Example, PackedBatch, SftBatch, collate, pack
-from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, leave_one_out, minmax
+from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, minmax
 from swefuse.learn.pairs import reward
 from swefuse.learn.rollouts import Readings, Rollouts, per_candidate, read
 from swefuse.learn.settings import RlvrSettings
@@ -51,17 +51,19 @@ class Round(NamedTuple):
 
 
 def advantages(data: Rollouts, pairs: Sequence[Pair], settings: RlvrSettings) -> list[float]:
-    """Leave-one-out advantage of every candidate times the mean weight of its pairs; 0 for what was not graded."""
-    found: list[float] = []
-    for members in data.trajectories:
-        graded = [t.verdict for t in members if t.verdict is not None and t.verdict.outcome.graded]
-        values = iter(leave_one_out([reward(verdict, settings.reward) for verdict in graded]))
-        found += [next(values) if t.verdict is not None and t.verdict.outcome.graded else 0.0 for t in members]
-    weights: dict[int, list[float]] = {}
+    """Advantage of every candidate: the mean over its pairs of ``w (c_own - c_other)``; 0 for what was not graded.
+
+    With all weights 1 that is the leave-one-out advantage (Ahmadian et al. 2024): ``c_own`` minus the mean of the others. So a pair
+    moves its two candidates against each other by as much as it may teach, and a false win moves nobody where its weight is 0.
+    """
+    earned = [reward(t.verdict, settings.reward) if t.verdict is not None and t.verdict.outcome.graded else 0.0 for t in data.flat]
+    total, count = [0.0] * len(earned), [0] * len(earned)
     for pair in pairs:
-        for side in (pair.a, pair.b):
-            weights.setdefault(side, []).append(pair.weight)
-    return [value * (sum(weights[n]) / len(weights[n]) if n in weights else 1.0) for n, value in enumerate(found)]
+        ahead = pair.weight * (earned[pair.a] - earned[pair.b])
+        for side, gain in ((pair.a, ahead), (pair.b, -ahead)):
+            total[side] += gain
+            count[side] += 1
+    return [gain / max(1, number) for gain, number in zip(total, count, strict=True)]
 
 
 def update(models: Models, optimizer: torch.optim.Optimizer, seen: Round, settings: RlvrSettings) -> dict[str, float]:
