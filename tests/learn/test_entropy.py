@@ -71,8 +71,8 @@ def test_every_mode_by_hand() -> None:
         Weigher("oracle").raw(Known(P, Q, (True, False), "A"))
     posterior = (9 / 11 * 8 / 9, 1 / 9 * 2 / 11, 1 - 8 / 11 - 2 / 99)  # of passes 9/11 and 1/9
     weigher = Weigher("posterior", lam=2.0, false_pass=0.2, false_fail=0.1)
-    expected = posterior[0] * exp(-2 * normalised_entropy(posterior))
-    assert raw(weigher, (0.5, 0.5)) == pytest.approx(expected)
+    assert weigher.posterior((0.5, 0.5), (True, False)) == pytest.approx(posterior)
+    assert raw(weigher, (0.5, 0.5)) == pytest.approx(exp(-2 * normalised_entropy(posterior)))
 
 
 def test_hard_keeps_strictly_below_tau() -> None:
@@ -84,13 +84,18 @@ def test_the_hazard_of_weights_that_do_not_look_at_the_label() -> None:
     """A false pass makes a fake win of two failing candidates. A head that knows them is sure of a tie, and that counts as sure."""
     fake, true = (0.01, 0.01), (0.9, 0.01)
     weighers = {mode: Weigher(mode, false_pass=0.2) for mode in MODES}
-    ratio = {mode: raw(weigher, fake) / raw(weigher, true) for mode, weigher in weighers.items() if mode not in ("hard", "oracle")}
-    assert ratio["soft"] > 1.3, "the fake win weighs more than a true one"
-    assert ratio["posterior"] < 0.1 and ratio["recorded"] < 0.1
+
+    def moves(mode: Mode, q: tuple[float, float]) -> float:
+        """How far the pair moves its candidates apart: its weight, times what is left of the win where the label is doubted."""
+        after = weighers[mode].posterior(q, (True, False))
+        return raw(weighers[mode], q) * (after[0] - after[1] if mode == "posterior" else 1.0)
+
+    assert moves("soft", fake) / moves("soft", true) > 1.3, "the fake win counts more than a true one"
+    assert moves("posterior", fake) / moves("posterior", true) < 0.1 and moves("recorded", fake) / moves("recorded", true) < 0.1
     for sure in (1e-3, 1e-6):
         assert raw(weighers["soft"], (sure, sure)) > 0.9
         assert raw(weighers["hard"], (sure, sure)) == 1
-        assert raw(weighers["posterior"], (sure, sure)) < 0.01
+        assert moves("posterior", (sure, sure)) < 0.01
         assert raw(weighers["recorded"], (sure, sure)) < 0.01
 
 

@@ -25,7 +25,7 @@ from swefuse.learn.rlvr import STATE, check_finite, check_infra, look, task_orde
 from swefuse.learn.rollouts import Rollouts, describe
 from swefuse.learn.settings import RlvrSettings, ValueSettings, WatchSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
-from swefuse.learn.update import Models, Round, advantages, fall_back, update
+from swefuse.learn.update import Contest, Models, Round, advantages, contests, fall_back, update
 from swefuse.learn.value import HEADS, Candidates, make_head
 from swefuse.records import Outcome, Pair, Verdict
 from swefuse.scale.executor import InlineExecutor
@@ -91,6 +91,29 @@ def test_advantages_by_hand() -> None:
     even = [pair.model_copy(update={"weight": 1.0}) for pair in pairs]
     assert advantages(data, even, SETTINGS) == [1.0, -0.5, 0.0, -0.5]
     assert advantages(rollouts_with([True, None, None]), [], SETTINGS) == [0.0, 0.0, 0.0], "one alone has nothing to compare with"
+
+
+def test_the_expected_difference_counts_where_a_label_is_doubted() -> None:
+    data = rollouts_with([True, False, None, False])
+    expected = {(0, 1): (0.5, 0.1, 0.4), (0, 3): (0.7, 0.0, 0.3), (1, 3): (0.2, 0.3, 0.5)}
+    pairs = [Pair(task_id="t", a=a, b=b, label="A", weight=2.0, expected=p) for (a, b), p in expected.items()]
+    assert advantages(data, pairs, SETTINGS) == pytest.approx([0.4 + 0.7, -0.4 - 0.1, 0.0, -0.7 + 0.1])
+    assert contests(pairs[0], ties=True) == [Contest(0, 1, False, 1.0), Contest(1, 0, False, 0.2), Contest(0, 1, True, 0.8)]
+    assert contests(pairs[1], ties=False) == [Contest(0, 3, False, 1.4)]
+    sure = [Pair(task_id="t", a=0, b=1, label=label, weight=3.0) for label in ("A", "B", "tie")]
+    assert [contests(pair, ties=False) for pair in sure] == [[Contest(0, 1, False, 3.0)], [Contest(1, 0, False, 3.0)], []]
+
+
+@pytest.mark.parametrize("objective", ["group", "bt", "bt_ties"])
+def test_a_posterior_that_doubts_nothing_updates_as_without_weights(objective: Any) -> None:
+    after = []
+    for mode in ("off", "posterior"):
+        weights = WeightSettings(mode=mode, lam=0.0, warmup=0) if mode == "posterior" else OFF
+        chosen = settings(objective=objective, weight=weights, value=ValueSettings(false_pass=1e-9))
+        made = models()
+        stepped(made, seen(made, chosen=chosen), chosen)
+        after.append(parameters(made))
+    torch.testing.assert_close(*after, atol=1e-5, rtol=0)
 
 
 @settings_of_hypothesis(max_examples=100, deadline=None)

@@ -58,8 +58,10 @@ def posterior_pass(q: float, recorded: bool, false_pass: float, false_fail: floa
 class Weigher:
     """Turns verdicts into pair weights.
 
-    ``lam``: strength of ``soft`` and ``posterior`` on ``h`` (0 is off, it acts at 1 to 5). ``tau``: ``hard`` keeps ``h < tau``.
-    ``false_pass``, ``false_fail``: the verifier's noise as fitted. ``normalise``: scale to mean 1 over the batch.
+    ``lam``: strength of ``soft`` and ``posterior`` on ``h`` (0 is off, it acts at 1 to 5). A sure tie has no entropy either: under
+    ``posterior`` a pair's loss is the expectation over ``posterior()`` (``Pair.expected``), in which a fake win hardly counts.
+    ``tau``: ``hard`` keeps ``h < tau``. ``false_pass``, ``false_fail``: the verifier's noise as fitted. ``normalise``: scale to
+    mean 1 over the batch.
     """
 
     mode: Mode = "soft"
@@ -93,9 +95,7 @@ class Weigher:
                 raise ValueError("the weights 'oracle' are for experiments that make the verifier's errors and so know them")
             return float(known.truth == known.label)
         if self.mode == "posterior":
-            after = self.posterior(known.q, known.recorded)
-            # A sure tie has no entropy either: the chance that the label holds keeps a fake win from counting as sure.
-            return after[LABELS.index(known.label)] * math.exp(-self.lam * normalised_entropy(after))
+            return math.exp(-self.lam * normalised_entropy(self.posterior(known.q, known.recorded)))
         return math.exp(-self.lam * normalised_entropy(known.prior))
 
     def posterior(self, q: tuple[float, float], recorded: tuple[bool, bool]) -> Probabilities:

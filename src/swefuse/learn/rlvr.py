@@ -219,9 +219,11 @@ def weigh(data: Rollouts, known: Candidates, head: Head, how: tuple[Weigher, flo
         Known(prior, (q[p.a], q[p.b]), (recorded[p.a], recorded[p.b]), p.label, *_repeated(verdicts[p.a], verdicts[p.b]))
         for p, prior in zip(found, priors, strict=True)
     ]
+    weights = weigher.weights(rows, settings.seed)
+    after = [weigher.posterior(row.q, row.recorded) if weigher.mode == "posterior" else None for row in rows]
     return [
-        pair.model_copy(update={"p": p, "h": h, "weight": w})
-        for pair, p, h, w in zip(found, priors, entropies, weigher.weights(rows, settings.seed), strict=True)
+        pair.model_copy(update={"p": p, "h": h, "weight": w, "expected": expected})
+        for pair, p, h, w, expected in zip(found, priors, entropies, weights, after, strict=True)
     ]
 
 

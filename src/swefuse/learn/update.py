@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from swefuse.learn.batch import Example, PackedBatch, SftBatch, collate, pack
+from swefuse.learn.entropy import LABELS
 from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, minmax
 from swefuse.learn.pairs import reward
 from swefuse.learn.rollouts import Readings, Rollouts, per_candidate, read
@@ -54,12 +55,14 @@ def advantages(data: Rollouts, pairs: Sequence[Pair], settings: RlvrSettings) ->
     """Advantage of every candidate: the mean over its pairs of ``w (c_own - c_other)``; 0 for what was not graded.
 
     With all weights 1 that is the leave-one-out advantage (Ahmadian et al. 2024): ``c_own`` minus the mean of the others. So a pair
-    moves its two candidates against each other by as much as it may teach, and a false win moves nobody where its weight is 0.
+    moves its two candidates against each other by as much as it may teach, and a false win moves nobody where its weight is 0. Of a
+    pair whose label is doubted the expected difference counts, ``P'_A - P'_B``.
     """
     earned = [reward(t.verdict, settings.reward) if t.verdict is not None and t.verdict.outcome.graded else 0.0 for t in data.flat]
     total, count = [0.0] * len(earned), [0] * len(earned)
     for pair in pairs:
-        ahead = pair.weight * (earned[pair.a] - earned[pair.b])
+        difference = earned[pair.a] - earned[pair.b] if pair.expected is None else pair.expected[0] - pair.expected[1]
+        ahead = pair.weight * difference
         for side, gain in ((pair.a, ahead), (pair.b, -ahead)):
             total[side] += gain
             count[side] += 1
@@ -100,7 +103,8 @@ def update(models: Models, optimizer: torch.optim.Optimizer, seen: Round, settin
 def _teaches(seen: Round, gains: Sequence[float], members: range, settings: RlvrSettings) -> bool:
     if settings.objective == "group":
         return any(abs(gains[c]) > 1e-9 for c in members)
-    return any(p.a in members and (p.label != "tie" or settings.objective == "bt_ties") for p in seen.pairs)
+    ties = settings.objective == "bt_ties"
+    return any(p.a in members and (p.label != "tie" or ties or p.expected is not None) for p in seen.pairs)
 
 
 def _group_part(
@@ -115,20 +119,40 @@ def _group_part(
     return group_loss(readings.logprobs, torch.tensor(old, device=device), gain, spread[batch.candidate].to(device), clip)
 
 
+class Contest(NamedTuple):
+    """One outcome of a pair, as the pair losses take it: ``winner`` and ``loser`` (either way round for a tie), what it counts."""
+
+    winner: int
+    loser: int
+    tie: bool
+    weight: float
+
+
+def contests(pair: Pair, ties: bool) -> list[Contest]:
+    """The outcomes of a pair: its label, or where that is doubted all three by their probabilities. Ties only if ``ties``."""
+    chances = {pair.label: 1.0} if pair.expected is None else dict(zip(LABELS, pair.expected, strict=True))
+    found = []
+    for label, chance in chances.items():
+        if chance > 0 and (ties or label != "tie"):
+            first, second = (pair.b, pair.a) if label == "B" else (pair.a, pair.b)
+            found.append(Contest(first, second, label == "tie", chance * pair.weight))
+    return found
+
+
 def _pair_part(readings: Readings, batch: PackedBatch, flat: Sequence[int], seen: Round, settings: RlvrSettings) -> Tensor:
     place = {c: n for n, c in enumerate(flat)}
-    here = [p for p in seen.pairs if p.a in place and (p.label != "tie" or settings.objective == "bt_ties")]
+    ties = settings.objective == "bt_ties"
+    here = [contest for pair in seen.pairs if pair.a in place for contest in contests(pair, ties)]
     device = readings.logprobs.device
     owner = batch.candidate.to(device)
     total = torch.zeros(len(flat), device=device).index_add(0, owner, readings.logprobs)
     length = torch.zeros(len(flat), device=device).index_add(0, owner, torch.ones_like(readings.logprobs))
     gain = total - seen.known.numbers[torch.tensor(list(flat)), 0].to(device)
-    winner = torch.tensor([place[p.b if p.label == "B" else p.a] for p in here])
-    loser = torch.tensor([place[p.a if p.label == "B" else p.b] for p in here])
-    weights = torch.tensor([p.weight for p in here], device=device)
+    winner, loser = (torch.tensor([place[one] for one in side]) for side in zip(*((c.winner, c.loser) for c in here), strict=True))
+    weights = torch.tensor([contest.weight for contest in here], device=device)
     margin = settings.beta * (gain[winner] - gain[loser])
-    tie = torch.tensor([p.label == "tie" for p in here], device=device)
-    loss = bt_loss(margin, weights) if settings.objective == "bt" else bt_ties_loss(margin, tie, weights, 0.0)
+    tie = torch.tensor([contest.tie for contest in here], device=device)
+    loss = bt_ties_loss(margin, tie, weights, 0.0) if ties else bt_loss(margin, weights)
     likelihood = (weights * (total / length)[winner])[~tie].sum()
     return loss - settings.anchor * likelihood
 

@@ -22,6 +22,7 @@ from torch.nn import functional
 from swefuse.learn.calibration import auc, calibration_error
 from swefuse.learn.entropy import LABELS, Probabilities, verdict_probabilities
 
+RIDGE = 1e-3
 HEADS = ("residual", "davidson", "linear3")
 
 
@@ -204,24 +205,34 @@ def make_head(name: str, width: int, noise: tuple[float, float] = (0.0, 0.0), le
 
 
 def fit_baseline(data: Candidates, noise: tuple[float, float] = (0.0, 0.0), learn_noise: bool = False) -> ResidualHead:
-    """The Platt baseline: four numbers fitted to the end by LBFGS, and the rate of false passes with them where it is learned."""
-    data = data.only(data.graded)
+    """The Platt baseline: four numbers fitted to the end, and the rate of false passes with them where it is learned."""
     head = ResidualHead(data.hidden.shape[-1], False, noise, learn_noise)
-    fitted = [*head.numbers.parameters(), *([head.link] if learn_noise else [])]
+    fit_numbers(head, data.only(data.graded))
+    return head
+
+
+def fit_numbers(head: ResidualHead, data: Candidates) -> None:
+    """Fit the four numbers, and the rate of false passes where it is learned, to the end by LBFGS; the rest of the head stays.
+
+    A little ridge keeps them finite where few candidates are told apart without an error.
+    """
+    fitted = [*head.numbers.parameters(), *([head.link] if head.learn_noise else [])]
     optimizer = torch.optim.LBFGS(fitted, lr=0.5, max_iter=200, line_search_fn="strong_wolfe")
 
     def closure() -> Tensor:
         optimizer.zero_grad()
-        loss = head.loss(data)
+        loss = head.loss(data) + RIDGE * head.numbers.weight.square().sum()
         loss.backward()  # type: ignore[no-untyped-call]
         return loss
 
     optimizer.step(closure)  # type: ignore[no-untyped-call]
-    return head
 
 
 def train_head(head: Head, data: Candidates, optimizer: torch.optim.Optimizer, steps: int, seed: int) -> float:
-    """``steps`` updates on random halves of the tasks; returns the last loss."""
+    """``steps`` updates on random halves of the tasks; returns the last loss. Of ``residual`` the numbers are first fitted to the
+    end, which takes milliseconds: so it knows at least what the baseline knows."""
+    if isinstance(head, ResidualHead) and int(data.graded.sum()) > 1:
+        fit_numbers(head, data.only(data.graded))
     rng = random.Random(seed)
     tasks = sorted(set(data.task))
     value = 0.0
