@@ -69,6 +69,10 @@ def test_every_mode_by_hand() -> None:
     assert [raw(Weigher("oracle"), label=label) for label in ("A", "B", "tie")] == [0, 0, 1]
     with pytest.raises(ValueError, match="for experiments"):
         Weigher("oracle").raw(Known(P, Q, (True, False), "A"))
+    assert raw(Weigher("prior")) == 1
+    doubted = Known(P, Q, (True, False), "A")
+    assert Weigher("prior").expected(doubted) == P and Weigher("soft").expected(doubted) is None
+    assert Weigher("posterior", false_pass=0.2).expected(doubted) == Weigher(false_pass=0.2).posterior(Q, (True, False))
     posterior = (9 / 11 * 8 / 9, 1 / 9 * 2 / 11, 1 - 8 / 11 - 2 / 99)  # of passes 9/11 and 1/9
     weigher = Weigher("posterior", lam=2.0, false_pass=0.2, false_fail=0.1)
     assert weigher.posterior((0.5, 0.5), (True, False)) == pytest.approx(posterior)

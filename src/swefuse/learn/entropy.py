@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Probabilities = tuple[float, float, float]
-Mode = Literal["off", "soft", "hard", "posterior", "recorded", "random", "agreement", "oracle"]
-MODES: tuple[Mode, ...] = ("off", "soft", "hard", "posterior", "recorded", "random", "agreement", "oracle")
+Mode = Literal["off", "soft", "hard", "posterior", "recorded", "random", "agreement", "prior", "oracle"]
+MODES: tuple[Mode, ...] = ("off", "soft", "hard", "posterior", "recorded", "random", "agreement", "prior", "oracle")
 Course = Literal["fixed", "linear", "cosine"]
 LABELS = ("A", "B", "tie")
 
@@ -59,9 +59,9 @@ class Weigher:
     """Turns verdicts into pair weights.
 
     ``lam``: strength of ``soft`` and ``posterior`` on ``h`` (0 is off, it acts at 1 to 5). A sure tie has no entropy either: under
-    ``posterior`` a pair's loss is the expectation over ``posterior()`` (``Pair.expected``), in which a fake win hardly counts.
-    ``tau``: ``hard`` keeps ``h < tau``. ``false_pass``, ``false_fail``: the verifier's noise as fitted. ``normalise``: scale to
-    mean 1 over the batch.
+    ``posterior`` a pair's loss is the expectation over ``posterior()`` (``Pair.expected``), in which a fake win hardly counts;
+    ``prior`` is the control to that, the value model's own verdict whatever was recorded. ``tau``: ``hard`` keeps ``h < tau``.
+    ``false_pass``, ``false_fail``: the verifier's noise as fitted. ``normalise``: scale to mean 1 over the batch.
     """
 
     mode: Mode = "soft"
@@ -82,7 +82,7 @@ class Weigher:
 
         Raises ValueError for ``oracle`` where the truth is not known.
         """
-        if self.mode == "off":
+        if self.mode in ("off", "prior"):
             return 1.0
         if self.mode == "hard":
             return float(normalised_entropy(known.prior) < self.tau)
@@ -102,6 +102,12 @@ class Weigher:
         """The verdict given what was recorded for both candidates."""
         a, b = (posterior_pass(x, r, self.false_pass, self.false_fail) for x, r in zip(q, recorded, strict=True))
         return verdict_probabilities(a, b)
+
+    def expected(self, known: Known) -> Probabilities | None:
+        """The verdict that a pair's loss is the expectation under; None where the label is taken as it is."""
+        if self.mode == "posterior":
+            return self.posterior(known.q, known.recorded)
+        return known.prior if self.mode == "prior" else None
 
     def weights(self, rows: Sequence[Known], seed: int = 0) -> list[float]:
         """Weights of a batch of pairs. Mean 1 when normalised and any is above 0."""

@@ -220,10 +220,9 @@ def weigh(data: Rollouts, known: Candidates, head: Head, how: tuple[Weigher, flo
         for p, prior in zip(found, priors, strict=True)
     ]
     weights = weigher.weights(rows, settings.seed)
-    after = [weigher.posterior(row.q, row.recorded) if weigher.mode == "posterior" else None for row in rows]
     return [
-        pair.model_copy(update={"p": p, "h": h, "weight": w, "expected": expected})
-        for pair, p, h, w, expected in zip(found, priors, entropies, weights, after, strict=True)
+        pair.model_copy(update={"p": row.prior, "h": h, "weight": w, "expected": weigher.expected(row)})
+        for pair, row, h, w in zip(found, rows, entropies, weights, strict=True)
     ]
 
 

@@ -10,7 +10,7 @@ from swefuse.config import OnlyWhen
 from swefuse.learn.entropy import Course, Mode
 from swefuse.learn.optimizers import OptimizerName
 
-HeadName = Literal["residual", "davidson", "linear3"]
+HeadName = Literal["residual", "platt", "davidson", "linear3"]
 
 
 class ValueSettings(BaseModel):
@@ -22,13 +22,13 @@ class ValueSettings(BaseModel):
     lr: float = Field(3e-3, gt=0, description="value head learning rate")
     steps: int = Field(8, ge=1, description="value updates a round")
     memory: int = Field(10, ge=1, description="rounds whose candidates the value model is trained on")
-    noise: Annotated[Literal["fixed", "learned"], OnlyWhen("head", "residual")] = Field(
+    noise: Annotated[Literal["fixed", "learned"], OnlyWhen("head", "residual", "platt")] = Field(
         "fixed", description="the verifier's rate of false passes: as false_pass says, or fitted with the head"
     )
     false_pass: Annotated[float, OnlyWhen("noise", "fixed")] = Field(
         0.0, ge=0, lt=1, description="share of failing candidates that the verifier passes"
     )
-    false_fail: Annotated[float, OnlyWhen("head", "residual")] = Field(
+    false_fail: Annotated[float, OnlyWhen("head", "residual", "platt")] = Field(
         0.0, ge=0, lt=1, description="share of passing candidates that the verifier fails"
     )
 
@@ -39,7 +39,8 @@ class WeightSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     mode: Mode = Field(
-        "soft", description="how pairs are weighed: off, soft, hard, posterior, recorded, random, agreement; oracle in experiments"
+        "soft",
+        description="how pairs are weighed: off, soft, hard, posterior, recorded, random, agreement, prior; oracle in experiments",
     )
     lam: Annotated[float, OnlyWhen("mode", "soft", "posterior", "random")] = Field(
         2.0, ge=0, description="strength of the entropy weight"
@@ -109,9 +110,9 @@ class RlvrSettings(BaseModel):
     def _posterior_needs_noise(self) -> Self:
         """Without a noise rate every posterior is certain, so that ``posterior`` would be ``off`` under another name."""
         if self.weight.mode == "posterior":
-            if self.value.head != "residual":
+            if self.value.head not in ("residual", "platt"):
                 raise ValueError(
-                    "weight.mode = posterior needs value.head = residual, which tells each candidate's chance of passing"
+                    "weight.mode = posterior needs value.head = residual or platt, which tells each candidate's chance of passing"
                 )
             if self.value.noise == "fixed" and not (self.value.false_pass or self.value.false_fail):
                 raise ValueError("weight.mode = posterior needs value.noise = learned, or a value.false_pass above 0")

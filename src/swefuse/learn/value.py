@@ -2,7 +2,7 @@
 
 ``residual`` (default) scores one candidate at a time: a Platt fit on what the reference policy already knows (sum and mean of its
 log-probs, votes among the samples) plus a linear reading of the last hidden state that starts at zero. Trained by BCE on "does it
-pass", it gives (p_A, p_B, p_tie) that agree when A and B are swapped. With the hidden part left out, ``residual`` is the
+pass", it gives (p_A, p_B, p_tie) that agree when A and B are swapped. With the hidden part left out it is ``platt``, the
 four-number baseline that any head has to beat. ``davidson`` scores candidates from the same readings and learns from pairs, ties
 among them (Davidson 1970); under pass and fail its ties hang on the difference of scores alone, which is a weakness.
 ``linear3`` reads [h_A; h_B; h_A - h_B] and is averaged with its mirror image.
@@ -23,7 +23,7 @@ from swefuse.learn.calibration import auc, calibration_error
 from swefuse.learn.entropy import LABELS, Probabilities, verdict_probabilities
 
 RIDGE = 1e-3
-HEADS = ("residual", "davidson", "linear3")
+HEADS = ("residual", "platt", "davidson", "linear3")
 
 
 @dataclass(frozen=True)
@@ -196,11 +196,14 @@ def pair_label(data: Candidates, a: int, b: int) -> int:
 
 
 def make_head(name: str, width: int, noise: tuple[float, float] = (0.0, 0.0), learn_noise: bool = False) -> Head:
-    """A new head by name; only ``residual`` knows of noise. Raises ValueError for a name that is not in ``HEADS``."""
+    """A new head by name; ``residual``, and ``platt``, which is it without the hidden part, know of noise.
+
+    Raises ValueError for a name that is not in ``HEADS``.
+    """
     if name not in HEADS:
         raise ValueError(f"value head {name!r} is none of {', '.join(HEADS)}")
-    if name == "residual":
-        return ResidualHead(width, noise=noise, learn_noise=learn_noise)
+    if name in ("residual", "platt"):
+        return ResidualHead(width, name == "residual", noise, learn_noise)
     return DavidsonHead(width) if name == "davidson" else Linear3Head(width)
 
 
@@ -233,6 +236,8 @@ def train_head(head: Head, data: Candidates, optimizer: torch.optim.Optimizer, s
     end, which takes milliseconds: so it knows at least what the baseline knows."""
     if isinstance(head, ResidualHead) and int(data.graded.sum()) > 1:
         fit_numbers(head, data.only(data.graded))
+        if not head.use_hidden:
+            return float(head.loss(data.only(data.graded)).detach())
     rng = random.Random(seed)
     tasks = sorted(set(data.task))
     value = 0.0

@@ -55,6 +55,7 @@ class EntropyConfig(BaseModel):
     tau: float = Field(0.5, ge=0, le=1, description="entropy above which hard drops a pair")
     warmup: int = Field(3, ge=0, description="rounds before weights act")
     normalise: bool = Field(True, description="scale the weights of a round to mean 1")
+    head: Literal["residual", "platt"] = Field("platt", description="value head of every arm")
     workers: int = Field(2, ge=1, description="arms that are run at once")
 
     @model_validator(mode="before")
@@ -121,7 +122,7 @@ def settings(config: EntropyConfig, arm: Arm) -> RlvrSettings:
         weight["tau"] = config.tau
     return RlvrSettings(
         rounds=config.rounds, tasks=config.tasks, objective=arm.objective, seed=arm.seed, save_every=config.rounds,
-        value=ValueSettings(noise="learned"), weight=WeightSettings(**weight),
+        value=ValueSettings(head=config.head, noise="learned"), weight=WeightSettings(**weight),
     )  # fmt: skip
 
 
