@@ -30,6 +30,7 @@ COMMANDS = {
     "train sft": "swefuse.learn.sft:SftSettings",
     "train rlvr": "swefuse.learn.settings:RlvrSettings",
     "eval": "swefuse.evaluate.run:EvalConfig",
+    "bench entropy": "swefuse.recipes.entropy:EntropyConfig",
 }
 _DATA = {
     "corpus": "small functions by topic: data, read as text",

@@ -53,8 +53,8 @@ class Setting(NamedTuple):
     description: str
 
 
-def load(model: type[T], path: Path | None, overrides: Sequence[str] = ()) -> T:
-    """The config that a TOML file (or nothing) and ``key=value`` overrides describe.
+def load(model: type[T], path: Path | None, overrides: Sequence[str] = (), option: str = "--set") -> T:
+    """The config that a TOML file (or nothing) and ``key=value`` overrides, given by ``option``, describe.
 
     A value is TOML; what starts like a plain word is taken as text (``base=nano``). Overrides win over the file. Types are strict:
     ``"1"`` is no integer, ``1`` is a float. Raises ConfigError.
@@ -63,19 +63,19 @@ def load(model: type[T], path: Path | None, overrides: Sequence[str] = ()) -> T:
     sources = {key: str(path) for key in _leaves(tree, model)}
     seen: dict[str, str] = {}
     for text in overrides:
-        key, value = _parse_override(text)
+        key, value = _parse_override(text, option)
         for other, first in seen.items():
             if f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}."):
-                raise ConfigError(f"--set {text}: {other!r} is set twice, the first time by --set {first}; keep one of them")
+                raise ConfigError(f"{option} {text}: {other!r} is set twice, the first time by {first!r}; keep one of them")
         seen[key] = text
-        _place(tree, key, value, text)
-        sources[key] = f"--set {text}"
+        _place(tree, key, value, f"{option} {text}")
+        sources[key] = f"{option} {text}"
     _refuse_unknown(tree, model, sources)
     try:
         # JSON mode: strict about types, yet lists become tuples and text becomes paths and enum members
         config = model.model_validate_json(json.dumps(tree), strict=True)
     except ValidationError as error:
-        raise ConfigError("; ".join(_explain(item, model, sources) for item in error.errors())) from error
+        raise ConfigError("; ".join(_explain(item, model, sources, option) for item in error.errors())) from error
     _refuse_ineffective(config, tree, sources)
     return config
 
@@ -123,30 +123,30 @@ def _read(path: Path) -> Tree:
         raise ConfigError(f"{path}: is not valid TOML: {error}") from error
 
 
-def _parse_override(text: str) -> tuple[str, Any]:
+def _parse_override(text: str, option: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     key, value = key.strip(), value.strip()
     if not equals or not all(part.isidentifier() for part in key.split(".")):
-        raise ConfigError(f"--set {text}: should read KEY=VALUE, such as seed=7 or policy.rate=1e-4")
+        raise ConfigError(f"{option} {text}: should read KEY=VALUE, such as seed=7 or policy.rate=1e-4")
     if not value:
-        raise ConfigError(f"--set {text}: the value is missing; an empty text is written {key}='\"\"'")
+        raise ConfigError(f"{option} {text}: the value is missing; an empty text is written {key}='\"\"'")
     try:
         # inside an inline table neither a comment nor a line feed can hide a part of the value
         parsed = tomllib.loads(f"table = {{value = {value}}}")["table"]
     except tomllib.TOMLDecodeError as error:
         if value[0] in "\"'[{":
-            raise ConfigError(f"--set {text}: the value is not valid TOML: {error}") from error
+            raise ConfigError(f"{option} {text}: the value is not valid TOML: {error}") from error
         return key, value
     plain = list(parsed) == ["value"] and isinstance(parsed["value"], bool | int | float | str | list | dict)
     return key, parsed["value"] if plain else value
 
 
-def _place(tree: Tree, key: str, value: Any, text: str) -> None:
+def _place(tree: Tree, key: str, value: Any, where: str) -> None:
     *parents, last = key.split(".")
     for parent in parents:
         tree = tree.setdefault(parent, {})
         if not isinstance(tree, dict):
-            raise ConfigError(f"--set {text}: {parent!r} is a value, not a section")
+            raise ConfigError(f"{where}: {parent!r} is a value, not a section")
     tree[last] = value
 
 
@@ -219,11 +219,12 @@ def _source(key: str, sources: Mapping[str, str]) -> str:
     return sources.get(key) or next((where for given, where in sources.items() if given.startswith(f"{key}.")), "config")
 
 
-def _explain(item: Mapping[str, Any], model: type[BaseModel], sources: Mapping[str, str]) -> str:
+def _explain(item: Mapping[str, Any], model: type[BaseModel], sources: Mapping[str, str], option: str) -> str:
     path = [part for part in item["loc"] if isinstance(part, str)]
     key = ".".join(path)
     if item["type"] == "missing":
-        return f"{key!r} must be given: --set {key}=VALUE, or in the config file"
+        file = ", or in the config file" if option == "--set" else ""  # other options belong to no file
+        return f"{key!r} must be given: {option} {key}=VALUE{file}"
     message = str(item["msg"]).removeprefix("Value error, ")
     where = _source(key, sources) if key else "config"
     if item["type"] == "literal_error":

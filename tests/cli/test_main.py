@@ -7,6 +7,7 @@ import errno
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 import typer
@@ -61,6 +62,29 @@ def test_an_interrupt_is_one_line(here: Path, capsys: pytest.CaptureFixture[str]
     assert main([], program(KeyboardInterrupt())) == 130
     assert capsys.readouterr().err.splitlines()[-1].startswith("interrupted")
     assert list(here.iterdir()) == []
+
+
+def test_only_a_command_that_can_resume_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    made = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+    @made.command()
+    def plain() -> None:
+        raise KeyboardInterrupt
+
+    @made.command()
+    def long(resume: Annotated[bool, typer.Option("--resume")] = False) -> None:
+        raise KeyboardInterrupt
+
+    assert (main(["plain"], made), main(["long"], made)) == (130, 130)
+    said = [line for line in capsys.readouterr().err.splitlines() if line]
+    assert said == ["interrupted", "interrupted; the same command with --resume goes on from its last finished step"]
+
+
+def test_a_server_that_is_down_is_one_line_and_no_bundle(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    error = InfraError("no server answers at h:1")
+    error.__cause__ = ConnectionError("refused")
+    assert main([], program(error)) == 3
+    assert capsys.readouterr().err == "error: no server answers at h:1\n" and list(here.iterdir()) == []
 
 
 @pytest.mark.parametrize(

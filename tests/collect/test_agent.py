@@ -152,7 +152,7 @@ def test_a_broken_sandbox_ends_in_an_ungraded_verdict_not_in_a_loss() -> None:
 def test_an_episode_in_which_nothing_is_open_is_judged_like_any_other() -> None:
     bare = function_task("def double():\n    pass\n")
     made = rollouts([Start(bare), Start(function_task())], ScriptedPolicy("reference"), Judged(), "test")
-    assert [t.stop_reason for t in made] == ["nothing is open", "submit"]
+    assert [t.stop_reason for t in made] == ["no action is left to try", "submit"]
     assert [t.verdict.outcome for t in made if t.verdict] == [Outcome.FAILED, Outcome.PASSED]
     assert [len(t.steps) for t in made] == [2, 5]
 

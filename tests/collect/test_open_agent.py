@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -13,6 +14,7 @@ from swefuse.collect.agent import Judge, play, rollouts
 from swefuse.collect.dialects import dialect
 from swefuse.collect.episode import Episode, How, Limits, Start
 from swefuse.collect.gather import shown_first
+from swefuse.errors import InfraError
 from swefuse.policy.base import Policy, Reply, Request, ToolCall, Usage
 from swefuse.records import Action, Outcome, PolicyIdentity, Verdict
 from swefuse.records import TestResult as Result
@@ -120,6 +122,45 @@ def test_a_policy_without_an_answer_ends_its_episode_alone_and_says_why() -> Non
     ended = played(Writing(say), count=3)
     assert [episode.stop_reason for episode in ended] == ["submit", "the policy gave no answer", "submit"]
     assert ended[1].problem == "no answer in 3 s" and ended[1].verdict is not None
+
+
+def test_the_time_of_a_batch_is_shared_out_and_that_of_an_endpoint_is_not() -> None:
+    class Endpoint(Writing):
+        concurrent = 1
+
+    def say(request: Request) -> str:
+        return "@submit\n"
+
+    started = time.monotonic()
+    ended = played(Writing(say), count=4)
+    took = time.monotonic() - started
+    assert 0 < sum(episode.took for episode in ended) <= took and len({episode.took for episode in ended}) == 1
+    assert [episode.usage.seconds for episode in ended] == [1.0] * 4, "what each of them waited"
+    assert [episode.took for episode in played(Endpoint(say), count=4)] == [1.0] * 4
+
+
+def test_one_episode_that_fails_ends_the_others() -> None:
+    both, never = threading.Barrier(2, timeout=30), threading.Event()
+
+    class Failing:
+        identity = PolicyIdentity(model="scripted/failing")
+        concurrent = 2
+        asked = 0
+
+        def act(self, requests: Sequence[Request]) -> list[Reply]:
+            self.asked += 1
+            if requests[0].steps:
+                never.wait(0.2)  # a slow answer
+            else:
+                both.wait()
+            if requests[0].seed == 0:
+                raise InfraError("out of order")
+            return [Reply(None, text="@test\n", usage=Usage(1, 1, 0.1))]
+
+    policy = Failing()
+    with pytest.raises(InfraError, match="out of order"):
+        played(policy, Limits(steps=60), count=2)
+    assert policy.asked < 30, "a whole episode has sixty answers"
 
 
 def test_a_slow_answer_delays_its_own_episode_alone() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from function_task import function_task
-from swefuse.collect.prompts import MAX_OBSERVATION, cut, show_file, show_tests
+from swefuse.collect.prompts import MAX_OBSERVATION, cut, enclosing, role, show_file, show_tests
 from swefuse.errors import PatchError
 from swefuse.records import Call, Kind, Outcome, Provenance, Suite, Task, TestResult, Verdict
 
@@ -102,3 +102,43 @@ def test_tests_in_files_are_counted_and_listed() -> None:
         show_tests(work, Verdict(outcome=Outcome.FAILED, form="docgen", reason="no examples"))
         == "the check says FAILED: no examples"
     )
+
+
+def test_a_file_that_cannot_be_collected_is_told_for_each_of_its_tests() -> None:
+    absent = TestResult(outcome="missing", detail="no result: the run came to its end without this test")
+    results = {"a.py::T::t[1]": absent, "a.py::u": absent, "ab.py::t": absent, "b.py::t": TestResult(outcome="passed")}
+    reason = "cannot collect a.py: ImportError: no 'x'; cannot collect c.py: NameError: y"
+    work, shown = (
+        task().model_copy(update={"suites": ()}),
+        Verdict(outcome=Outcome.FAILED, form="pytest", tests=results, reason=reason),
+    )
+    assert show_tests(work, shown).split("\n") == [
+        "3 of 4 tests fail",
+        "FAIL a.py::T::t[1]: cannot collect a.py: ImportError: no 'x'",
+        "FAIL a.py::u: cannot collect a.py: ImportError: no 'x'",
+        "FAIL ab.py::t: no result: the run came to its end without this test",
+        "PASS b.py::t",
+    ]
+    died = shown.model_copy(update={"reason": "pytest ended with status 2"})
+    assert show_tests(work, died).split("\n")[:2] == ["3 of 4 tests fail", "pytest ended with status 2"]
+    ran = {"b.py::t": TestResult(outcome="failed", detail="assert 0")}
+    idle = shown.model_copy(update={"tests": ran, "reason": "nothing was changed"})
+    assert show_tests(work, idle) == "1 of 1 tests fail\nFAIL b.py::t: assert 0"
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [
+        ("m.py", 0), ("docs/conf.py", 0), ("changes.py", 0), ("setup.cfg", 1), ("requirements.txt", 1), ("history.json", 1),
+        ("newsfeed.js", 1),
+        ("README", 2), ("doc/a.txt", 2), ("a/b.rst", 2), ("CHANGELOG", 2), ("Change_Log.txt", 2), ("HISTORY.md", 2),
+    ],
+)  # fmt: skip
+def test_source_is_told_from_documentation(place: str, kind: int) -> None:
+    assert role(place) == kind
+
+
+def test_the_way_to_a_line_is_what_is_defined_around_it() -> None:
+    text = "import a\n\n\nclass C:\n    x = 1\n\n    def f(self):\n        return 1\n"
+    assert [enclosing(text, line) for line in (1, 5, 8)] == ["", "class C", "def f"]
+    assert enclosing("def f(:", 1) == ""

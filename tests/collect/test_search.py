@@ -58,9 +58,11 @@ def test_a_policy_without_luck_gets_there_by_taking_steps_back(judge: Judge) -> 
 def test_every_passing_path_is_kept_once(judge: Judge) -> None:
     one = searched(ScriptedPolicy("random"), judge, How(), Search(tries=400, paths=400))
     found = [tuple(s.raw for s in episode.steps) for episode in one.found]
-    assert len(found) == len(set(found)) >= 1 and one.over == "nothing is open"
+    assert len(found) == len(set(found)) >= 1 and one.over == "no action is left to try"
     again = searched(ScriptedPolicy("random"), judge, How(), Search(tries=400, paths=400))
     assert found == [tuple(s.raw for s in episode.steps) for episode in again.found], "same seed, same search"
+    edits = protocol.choices(function_task(), {PATH: BUGGY}, one.found[0].steps[:2])
+    assert one.ends == len(edits), "each edit was one path"
 
 
 @pytest.mark.parametrize(
@@ -79,6 +81,8 @@ def test_bad_steps_are_taken_back_for_their_reason(text: str, reason: str, judge
     policy = saying(text, RIGHT, "@submit\n")
     one = searched(policy, judge)
     assert one.undone == {reason: 1} and len(one.found) == 1
+    judged = ("it does not parse", "more tests fail than before", "it submits what does not pass")
+    assert one.ends == 1 + (reason in judged), "a path that the verifier ended was tried; an answer that is no step was not"
     assert [s.action.name for s in one.found[0].steps if s.action] == ["test", "edit", "submit"], "the dead branch is left out"
     assert policy.asked[1].freedom is not None and policy.asked[1].freedom.temperature == pytest.approx(1.2), "it gets warmer"
     assert policy.asked[2].freedom is not None and policy.asked[2].freedom.temperature is None, "and cold again further on"
@@ -91,7 +95,7 @@ def test_dead_ends_can_stay_in_the_context_and_out_of_the_loss(judge: Judge) -> 
     steps = one.found[0].steps
     told = [(s.action.name, s.keep) for s in steps if s.action]
     assert told[:3] == [("test", True), ("edit", False), ("undo", False)] and told[-2:] == [("edit", True), ("submit", True)]
-    assert told.count(("edit", False)) == 2 and one.undone["it led nowhere"] == 1
+    assert told.count(("edit", False)) == 2 and one.undone["no step from there led to a pass"] == 1
     asked = policy.asked[1].freedom
     assert asked is not None and any("+None" in message.content for message in asked.messages), "the next answer sees the dead end"
     with pytest.raises(UserError, match="choose a dialect"):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from library_samples import FIX, TASK, WAY, passing, walk
 
-from swefuse.library.claims import Report, consistent, counted, report, says_green, says_red, truthful
+from swefuse.library.claims import Report, consistent, counted, passes, report, says_green, says_red, truthful
 from swefuse.records import Outcome, TestResult, Trajectory, Verdict
 
 RED, GREEN = "FAIL f(1,) gave 0, expected 2", "PASS f(1,) gave 2"
@@ -43,6 +43,19 @@ def made(messages: Sequence[str], **shown: str) -> Trajectory:
 )
 def test_reports_are_read(observation: str, found: Report | None) -> None:
     assert report(observation) == found
+
+
+@pytest.mark.parametrize(
+    ("observation", "fine"),
+    [
+        (GREEN, True), (RED, False), ("all 12 tests pass", True), ("the check says PASSED: no further reason", True),
+        ("all 12 tests pass\nyet the check says FAILED: too slow", False), ("there are no tests to show", False), ("", False),
+        ("the tests did not run: INFRA", False), ("=== 3 passed in 0.1s ===", True), ("1 failed, 3 passed in 0.1s", False),
+        ("0 passed", False), ("2 errors, 1 passed", False),
+    ],
+)  # fmt: skip
+def test_passes_are_seen_only_where_they_are_shown(observation: str, fine: bool) -> None:
+    assert passes(observation) == fine
 
 
 CLAIMED = [

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from library_samples import FIX, TASK, WAY, passing, walk
 
-from swefuse.collect.prompts import cut
+from swefuse.collect.prompts import MOST_BLIND, cut
 from swefuse.errors import PatchError
 from swefuse.library.claims import consistent, truthful
 from swefuse.library.evidence import effective, fresh, seen
-from swefuse.records import Task, Trajectory
+from swefuse.records import Kind, Task, Trajectory
 from swefuse.workspace import ref
 
 ALL = (seen, effective, fresh, consistent, truthful)
@@ -150,12 +150,58 @@ def test_what_the_agent_writes_or_was_told_may_be_named() -> None:
     assert sees(thought, told.model_copy(update={"hide_instruction": True})) is not None
 
 
-def test_passes_are_not_claimed_before_any_test() -> None:
+def test_passes_are_claimed_of_a_state_in_which_a_test_showed_them() -> None:
+    end, unseen = "#All tests pass.\n@submit\n", 'says "All tests pass.", and no test of this state showed that before'
+    assert sees(["@view m.py\n", FIX, end]) == f"step 3: {unseen}"
+    assert sees(["@view m.py\n", FIX, "@test\n", end]) is None
+    assert sees(["@view m.py\n", "@test\n", FIX, end], s2="PASS f(0,) gave 0") == f"step 4: {unseen}"  # of another state
+    assert sees(["@view m.py\n", "@test\n", FIX, "@undo\n", end], s2="PASS f(0,) gave 0") is None
+    for shown in (
+        "there are no tests to show",
+        "the tests did not run: INFRA",
+        "all 1 tests pass\nyet the check says FAILED: slow",
+    ):
+        assert sees(["@view m.py\n", FIX, "@test\n", end], s3=shown) == f"step 4: {unseen}"
+    assert sees(["@view m.py\n", FIX, "@run pytest\n", end], s3="1 passed in 0.01s") is None
+    assert sees(["@view m.py\n", FIX, "@run pytest\n", end], s3="1 failed in 0.01s") == f"step 4: {unseen}"
+    assert sees(["@view m.py\n", FIX, "@run pytest\n", end], s3="1 failed in 0.01s", unkept=[4]) is None
+
+
+def test_edits_in_a_row_are_few() -> None:
+    insert = "@edit m.py:1\n+# a\n"
+    edits = [insert] * (MOST_BLIND + 1)
+    assert sees(["@view m.py\n", *edits[1:]]) is None
     assert (
-        sees(["@view m.py\n", FIX, "#All tests pass.\n@submit\n"])
-        == 'step 3: says "All tests pass.", and nothing was tested before'
+        sees(["@view m.py\n", *edits])
+        == f"step {MOST_BLIND + 2}: the {MOST_BLIND + 1}th edit in a row, and nothing was looked at in between"
     )
-    assert sees(["@view m.py\n", FIX, "@test\n", "#All tests pass.\n@submit\n"]) is None
+    assert sees(["@view m.py\n", *edits[1:], "@test\n", *edits[1:]]) is None
+    assert sees(["@view m.py\n", *edits], unkept=[MOST_BLIND + 2]) is None
+
+
+def test_tests_and_answers_are_written_after_a_look_at_the_code() -> None:
+    files = {
+        "m.py": TASK.files["m.py"],
+        "n.py": "y = 1\n",
+        "test_n.py": "import m\n",
+        "answer.py": "def answer():\n    return None\n",
+    }
+    tests = TASK.revised(kind=Kind.TESTGEN, files=files, suites=(), goal={"module": "m.py", "tests": "test_n.py"})
+    write, create = "@edit test_n.py:1\n+x = 1\n", "@create test_n.py\n+x = 1\n"
+    early = "writes tests of m.py, of which no earlier observation shows a line"
+    assert sees(["@view test_n.py\n", write], tests) == f"step 2: {early}"
+    assert sees(["@view test_n.py\n", "@view n.py\n", write], tests) == f"step 3: {early}"
+    assert sees(["@view test_n.py\n", "@search return x\n", write], tests) is None
+    new = tests.revised(files={path: text for path, text in files.items() if path != "test_n.py"})
+    assert sees([create], new) == f"step 1: {early}" and sees(["@view m.py\n", create], new) is None
+    question = TASK.revised(kind=Kind.QA, files=files, suites=(), goal={"answer": "answer.py"})
+    answer = "@edit answer.py:2\n-None\n+2\n"
+    unread = "writes the answer, and no earlier observation shows a line of the code that the question is about"
+    assert sees(["@view answer.py\n", answer], question) == f"step 2: {unread}"
+    assert sees(["@view answer.py\n", answer], question, unkept=[2]) is None
+    assert sees(["@view answer.py\n", "@view n.py\n", answer], question) is None
+    alone = question.revised(files={"answer.py": files["answer.py"]})
+    assert sees(["@view answer.py\n", answer], alone) is None  # there is nothing else
 
 
 def test_edits_have_effects() -> None:

@@ -296,7 +296,8 @@ def test_a_filter_is_a_problem_and_a_thought_without_text_is_an_answer() -> None
     with FaultyServer([say("content_filter", usage=usage)]) as server, policy(server.url, prompt_price=1e6) as asked:
         (reply,) = asked.act([ask("a")])
         assert "filter" in reply.problem and reply.usage.cost == 5 and len(server.bodies) == 1
-    with FaultyServer([say("length"), say("stop", usage=usage)]) as server, policy(server.url) as asked:
+    thought = usage | {"completion_tokens_details": {"reasoning_tokens": 7}}
+    with FaultyServer([say("length"), say("stop", usage=thought)]) as server, policy(server.url) as asked:
         cut, ended = asked.act([ask("a")]) + asked.act([ask("b")])
         assert (cut.cut, cut.problem, ended.text, ended.problem) == (True, "", "", "")
 
@@ -400,7 +401,7 @@ def test_a_spent_budget_outlives_the_process_but_keeps_what_is_paid(tmp_path: Pa
 def test_problems_are_not_journaled(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     with FaultyServer(["broken"]) as server, policy(server.url, journal=path, attempts=1) as asked:
-        assert asked.act([ask("a")])[0].problem and path.read_text() == ""
+        assert asked.act([ask("a")])[0].problem and not path.exists()
         assert answers(asked.act([ask("a")])) == ["a /0"]
 
 

@@ -4,7 +4,6 @@ import pytest
 from learn_samples import TASKS, episodes
 
 from swefuse.collect import protocol
-from swefuse.errors import DataError
 from swefuse.policy.base import Choice, Reply, Request
 from swefuse.policy.scripted import ScriptedPolicy, gives_itself_away
 from swefuse.records import Action
@@ -47,8 +46,11 @@ def test_the_reference_plays_the_stored_edit() -> None:
         action = ScriptedPolicy("reference").act([Request(task, episode.steps[:2], choices)])[0].choice.action
         stored = task.provenance.parameters
         assert (str(action.line), action.old, action.new) == (stored["line"], stored["old"], stored["new"])
-    with pytest.raises(DataError, match=f"{TASKS[0].id} is not among the 2 edits"):
-        picked("reference", (edit("constant", "1", "2"), edit("constant", "1", "3")))
+    others = (edit("constant", "1", "2"), edit("constant", "1", "3"))
+    forced = Request(TASKS[0], (), others[:1])
+    lacking, still = ScriptedPolicy("reference").act([Request(TASKS[0], (), others), forced])
+    assert lacking.choice is None and "is not among the edits that are open" in lacking.problem
+    assert still.choice == others[0], "the others of the batch are answered all the same"
 
 
 def test_a_forced_move_carries_no_trace_and_the_rules_name_is_the_model() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from small_task import RIGHT, WRONG, make_task
 
 from swefuse.records import Outcome, Suite, Task
 from swefuse.verify import Verifier
+from swefuse.verify.judge import collection_error
 from swefuse.verify.tests import How, Limits, run_suite
 
 
@@ -77,6 +79,22 @@ def test_one_file_that_cannot_be_collected_does_not_stop_the_others(verifier: Ve
     )
     verdict = verifier.verify(task.model_copy(update={"suites": (suite,)}), {**task.files, "m.py": RIGHT})
     assert [result.outcome for result in verdict.tests.values()] == ["missing", "passed"]
+    assert verdict.reason == "cannot collect tests/test_n.py: ModuleNotFoundError: No module named 'n'"
+
+
+@pytest.mark.parametrize(
+    ("detail", "told"),
+    [
+        ("a.py:1: in <module>\n    import n\nE   ImportError: no n", "ImportError: no n"),
+        ("ut off\nE     File 'a.py', line 1\nE       def f(:\nE   SyntaxError: invalid syntax", "SyntaxError: invalid syntax"),
+        ("x = m.third\nAttributeError: module 'm' has no 'third'\n", "AttributeError: module 'm' has no 'third'"),
+        ("pkg.errors.Odd: first\nand more", "pkg.errors.Odd: first"),
+        ("Failed to collect", "Failed to collect"),
+        ("", ""),
+    ],
+)
+def test_of_a_traceback_at_collection_what_was_raised_is_told(detail: str, told: str) -> None:
+    assert collection_error({"detail": detail}) == told
 
 
 def test_a_package_under_src_is_importable_and_files_are_on_disk(verifier: Verifier) -> None:

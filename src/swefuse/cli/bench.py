@@ -48,12 +48,13 @@ def entropy(
     Stage 2 under known errors of the verifier, one arm for each way of weighing; a call that was stopped goes on with the rest.
     """
     with extras():
-        from swefuse.recipes import entropy as experiment
         from swefuse.recipes import entropy_report as report
+        from swefuse.recipes.entropy import EntropyConfig
+        from swefuse.recipes.entropy import run as run_arms
 
-    settings = prepare(experiment.EntropyConfig, config, [*option("budget", budget), *(overrides or [])], out)
+    settings = prepare(EntropyConfig, config, [*option("budget", budget), *(overrides or [])], out)
     with stage_progress("arms", quiet=as_json) as progress:
-        experiment.run(settings, run, out, progress)
+        run_arms(settings, run, out, progress)
     command = " ".join(["swefuse", *sys.argv[1:]])
     summary = report.write(settings, run, out, command)
     if as_json:

@@ -23,7 +23,7 @@ from swefuse.cli.common import (
     say,
 )
 from swefuse.cli.console import stage_progress
-from swefuse.errors import UserError, nearest
+from swefuse.errors import InfraError, SandboxError, UserError, nearest
 
 if TYPE_CHECKING:
     from swefuse.policy.base import Policy
@@ -44,7 +44,7 @@ def collect(
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for trajectories; a second call goes on.")
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="replay, sample (tests first), search (roll-back) or free.")
+        str, typer.Option("--method", metavar="NAME", help="replay, sample (tests are shown first), search (roll-back) or free.")
     ] = "replay",
     policy: Annotated[
         str | None,
@@ -60,8 +60,7 @@ def collect(
     """Collect with one of four methods. Killed or ended early, the same call goes on; the settings are in docs/settings.md."""
     if context.invoked_subcommand is not None:
         return
-    from swefuse.collect.gather import METHODS, GatherConfig, run
-    from swefuse.sandbox.choose import resolve
+    from swefuse.collect.gather import METHODS, GatherConfig, check, run
     from swefuse.scale import ProcessExecutor
     from swefuse.verify import init_worker
 
@@ -70,10 +69,13 @@ def collect(
     if method not in METHODS:
         raise UserError(f"there is no method {method!r}{nearest(method, METHODS)}")
     settings = prepare(GatherConfig, config, overrides or [], out)
+    check(settings, method)
+    box = _box(settings.sandbox)
     with (
+        _kept(out),
         _opened(policy, method, settings, endpoint or [], out) as who,
-        ProcessExecutor(settings.workers, init_worker, (resolve(settings.sandbox),)) as executor,
-        stage_progress("collect", quiet=as_json, rate="attempts") as progress,
+        ProcessExecutor(settings.workers, init_worker, (box,)) as executor,
+        stage_progress("collect", quiet=as_json, rate="tasks" if method in ("replay", "search") else "attempts") as progress,
     ):
         summary = run(settings, method, (tasks, out), who, executor, progress)
     if as_json:
@@ -84,15 +86,43 @@ def collect(
         raise typer.Exit(1)
 
 
+def _box(name: str) -> str:
+    """The sandbox to open. Raises SandboxError for a named one that does not start here: else every attempt would say so."""
+    from swefuse.sandbox.choose import AUTO, resolve, trial
+
+    if name != AUTO and (problem := trial(name, ())):
+        raise SandboxError(f"the sandbox {name!r} does not work here: {problem}; 'swefuse doctor' tells which do")
+    return resolve(name)
+
+
+@contextlib.contextmanager
+def _kept(out: Path) -> Iterator[None]:
+    """Tells that a call which was ended, by the user or by the machine, can be gone on with."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, InfraError):
+        typer.echo(f"ended early: what is done is kept in {out}, and the same command goes on from there", err=True)
+        raise
+
+
 def _tell(summary: dict[str, Any], out: Path) -> None:
-    say(f"{summary['accepted']} trajectories of {summary['tried']} attempts ({100 * summary['yield']:.1f} %), in {out}")
+    accepted = summary["accepted"]
+    say(f"{accepted} trajectories pass, of {summary['tried']} {summary['unit']} ({100 * summary['yield']:.1f} %), in {out}")
+    if accepted:
+        say("they pass their tests; whether they are sound in other ways too is decided by 'swefuse library add'")
     say(f"for {summary['tasks_with_one']} of {summary['tasks']} tasks, {summary['distinct_per_task']:.2f} programs each")
-    part, word = (max(1, summary["accepted"]), "each took" if summary["accepted"] else "it took")
-    took = f"{summary['tokens'] / part:.0f} tokens, {summary['seconds'] / part:.2f} s"
+    for reason, count in summary["left_out"].items():
+        say(f"{count} tasks were left out: {reason}")
+    if summary["hidden"]:
+        say(f"{summary['hidden']} tasks hid their instruction")
+    part, word = (max(1, accepted), "each took" if accepted else "it took")
+    took = f"{summary['tokens'] / part:.0f} tokens, {summary['policy_s'] / part:.2f} s of the policy"
     say(
-        f"{word} {took}, {summary['verifications'] / part:.1f} verifications"
-        + (f", {summary['cost']:.4f} in all" if summary["cost"] else "")
+        f"{word} {took}, {summary['verifications'] / part:.1f} verifications; {summary['wall_s']:.1f} s in all"
+        + (f", cost {summary['cost']:.4f} in all" if summary["cost"] else "")
     )
+    if summary["open"]:
+        say(f"{summary['open']} attempts had no answer or no sandbox and do not count: the same command tries them again")
     for name in ("refused", "undone"):
         for reason, count in summary[name].items():
             say(f"{count:7}  {'taken back: ' if name == 'undone' else ''}{reason}")
@@ -112,22 +142,24 @@ def _opened(name: str | None, method: str, settings: Any, endpoint: list[str], o
     elif endpoint and "://" not in name:
         raise UserError("--endpoint is for a policy that is an address, such as --policy http://127.0.0.1:8000/v1")
     elif name in PICKERS:
-        if settings.guide != "choices":
-            raise UserError(f"the policy {name!r} chooses and cannot write: --set guide=choices")
         yield ScriptedPolicy(name)
     elif "://" in name:
         from swefuse.policy.endpoint import EndpointPolicy, EndpointSettings
 
-        own = prepare(EndpointSettings, None, [f"base={name}", *endpoint])
+        own = prepare(EndpointSettings, None, [f"base={name}", *endpoint], option="--endpoint")
+        if problem := own.cannot(settings.guide):  # before there is a file of its
+            raise UserError(problem)
         with EndpointPolicy(own, out / "replies.jsonl") as asked:
             yield asked
     else:
         if not Path(name).is_dir():
-            raise UserError(f"there is no policy {name!r}{nearest(name, PICKERS)}, and no folder of that name")
+            raise UserError(f"there is no folder {name!r}, and no policy of that name{nearest(name, PICKERS)}")
         yield _local(Path(name), settings)
 
 
 def _local(folder: Path, settings: Any) -> Policy:
+    if settings.cost:
+        raise UserError("'cost' has no effect with a model in this process, which costs nothing: leave it out")
     with extras():
         from swefuse.learn.model import load
         from swefuse.learn.tokens import codec_for, trained_in
@@ -151,5 +183,6 @@ def replay(
         from swefuse.collect.stage import CollectConfig, run
 
     settings = prepare(CollectConfig, config, overrides or [], out)
+    _box(settings.sandbox)
     with stage_progress("collect") as progress:
         typer.echo(run(settings, tasks, out, progress))

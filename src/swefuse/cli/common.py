@@ -55,9 +55,7 @@ def option(key: str, value: object) -> list[str]:
     return [f"{key}={json.dumps(value if isinstance(value, bool | int | float) else str(value))}"]
 
 
-def prepare(
-    model: type[T], path: Path | None, overrides: Sequence[str], out: Path | None = None, option: str = "--set"
-) -> T:
+def prepare(model: type[T], path: Path | None, overrides: Sequence[str], out: Path | None = None, option: str = "--set") -> T:
     """The config for a stage. Makes ``out``, and notes both for a crash bundle. ``option`` gave the overrides. Raises UserError."""
     config = settings.load(model, path, overrides, option)
     _known_sandbox(getattr(config, "sandbox", ""))

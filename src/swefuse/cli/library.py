@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from swefuse.scale import Executor
 
 _BATCH = 500
-LibraryArgument = Annotated[Path, typer.Argument(metavar="LIB", help="File of a library.")]
+_SHOWN, _MESSAGES = 3, 20  # reasons of one check that are printed, and of all that JSON holds
+
+
+def _not_empty(lib: Path) -> Path:
+    if lib.is_file() and not lib.stat().st_size:
+        raise UserError(f"{lib} is an empty file and no library: delete it, or name another path")
+    return lib
+
+
+LibraryArgument = Annotated[Path, typer.Argument(metavar="LIB", help="File of a library.", callback=_not_empty)]
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes that verify.")]
 
 app = group(
@@ -52,7 +61,9 @@ def gate(lib: LibraryArgument, workers: WorkersOption = 2, as_json: JsonOption =
     "add", epilog=example("swefuse library add runs/library.db runs/replayed", "swefuse library add mine.db runs/a runs/b")
 )
 def add(
-    lib: Annotated[Path, typer.Argument(metavar="LIB", help="File of a library; it is made where there is none.")],
+    lib: Annotated[
+        Path, typer.Argument(metavar="LIB", help="File of a library; it is made where there is none.", callback=_not_empty)
+    ],
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders that 'swefuse collect' wrote.")],
     workers: WorkersOption = 2,
     as_json: JsonOption = False,
@@ -66,19 +77,33 @@ def add(
     items = [item for folder in folders for item in _collected(folder)]
     pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),), chunk=8)
     counts: Counter[str] = Counter(accepted=0, refused=0)
+    messages: Counter[str] = Counter()
     with Library(lib, create=True) as library, pool as executor, stage_progress("add", quiet=as_json) as progress:
         for at in range(0, len(items), _BATCH):
             new = _decided(items[at : at + _BATCH], executor)
             library.add_many(new)
             counts.update("accepted" if entry.decision.accepted else "refused" for entry in new)
-            counts.update(reason.partition(":")[0] for entry in new for reason in entry.decision.reasons)
+            reasons = [reason for entry in new for reason in entry.decision.reasons]
+            counts.update(reason.partition(":")[0] for reason in reasons)
+            messages.update(reasons)
             progress(min(at + _BATCH, len(items)), len(items))
     if as_json:
-        print_json(counts)
+        print_json({**counts, "messages": dict(messages.most_common(_MESSAGES))})
     else:
-        say("\n".join(f"{count:7}  {name}" for name, count in counts.items()))
+        say("\n".join(_told(counts, messages)))
     if not counts["accepted"]:
         raise typer.Exit(1)
+
+
+def _told(counts: Counter[str], messages: Counter[str]) -> Iterator[str]:
+    """How many were accepted and refused, and by which check, with what each said most often."""
+    for name, count in counts.items():
+        check = name not in ("accepted", "refused")
+        yield f"{count:7}  {f'refused by {name}' if check else name}"
+        said = [(reason, times) for reason, times in messages.most_common() if check and reason.startswith(f"{name}:")]
+        yield from (f"{'':9}{times:7}  {reason.partition(': ')[2]}" for reason, times in said[:_SHOWN])
+        if len(said) > _SHOWN:
+            yield f"{'':18}and {len(said) - _SHOWN} other reasons: 'swefuse library list LIB --refused-by {name}'"
 
 
 def _collected(folder: Path) -> list[tuple[Task, Trajectory, str | None]]:

@@ -11,12 +11,13 @@ import io
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from swefuse import __version__
 from swefuse.cli import (
+    bench,
     collect,
     crash,
     derive,
@@ -35,7 +36,7 @@ from swefuse.cli import (
     verify,
 )
 from swefuse.cli.common import example, plain
-from swefuse.errors import SandboxError, SweFuseError, UserError
+from swefuse.errors import InfraError, SandboxError, SweFuseError, UserError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -60,6 +61,7 @@ app.add_typer(collect.app)
 app.add_typer(policy.app)
 app.add_typer(library.app)
 app.add_typer(train.app)
+app.add_typer(bench.app)
 evaluate.add_to(app)
 verify.add_to(app)
 
@@ -89,7 +91,8 @@ def main(arguments: Sequence[str], program: typer.Typer = app) -> int:
         program(args=list(arguments), prog_name="swefuse")
     except SystemExit as leaving:
         if leaving.code == 130:
-            _say("interrupted; a stage that can go on from its last finished step does so with --resume")
+            again = "; the same command with --resume goes on from its last finished step"
+            _say(f"interrupted{again if _has_resume(program, arguments) else ''}")
         return leaving.code if isinstance(leaving.code, int) else 0
     except UserError as error:
         _say(f"error: {' '.join(str(error).split())}")
@@ -99,6 +102,13 @@ def main(arguments: Sequence[str], program: typer.Typer = app) -> int:
     return 0
 
 
+def _has_resume(program: typer.Typer, arguments: Sequence[str]) -> bool:
+    command: Any = typer.main.get_command(program)
+    for word in arguments:
+        command = getattr(command, "commands", {}).get(word, command)
+    return any("--resume" in parameter.opts for parameter in command.params)
+
+
 def _fault(error: Exception, arguments: Sequence[str]) -> int:
     if isinstance(error, OSError) and error.errno in _FULL:
         where = f" for {error.filename}" if error.filename else ""
@@ -106,7 +116,8 @@ def _fault(error: Exception, arguments: Sequence[str]) -> int:
         return 3
     kind = "" if isinstance(error, SweFuseError) else f"{type(error).__name__}: "
     _say(f"error: {kind}{crash.scrub(str(error))}")
-    if isinstance(error, SandboxError):  # the message says what the machine lacks, and a traceback no more
+    # the message says what the machine or a server lacks, and a traceback no more
+    if isinstance(error, SandboxError) or (isinstance(error, InfraError) and isinstance(error.__cause__, ConnectionError)):
         return 3
     bundle = crash.write_bundle(error, arguments)
     if bundle:

@@ -59,7 +59,7 @@ def _render_action(action: Action) -> str:
     if action.name == "view":
         if not 0 <= action.line <= 9_999_999:
             raise PatchError(f"line {action.line}: counted from 1 up to 9999999")
-        if _VIEW.match(action.path):
+        if not action.line and _VIEW.match(action.path):
             raise PatchError(f"path {action.path!r} cannot be written in the action grammar: its end reads as the number of a line")
         return f"@view {_field(action.path)}" + (f":{action.line}" if action.line else "")
     if action.name in ("search", "run"):

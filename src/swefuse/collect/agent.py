@@ -7,12 +7,14 @@ state is never run twice. History is linear: what a policy is asked with is what
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from threading import Event
 
 from swefuse.collect import protocol
 from swefuse.collect.episode import Episode, How, Limits, Start, StopReason, begin, failed_step, finished, step
-from swefuse.errors import PatchError
+from swefuse.errors import InfraError, PatchError
 from swefuse.policy.base import Freedom, Policy, Reply, Request
 from swefuse.records import Trajectory, Verdict
 from swefuse.scale.executor import ThreadExecutor
@@ -20,7 +22,12 @@ from swefuse.verify.many import Candidate
 from swefuse.workspace import ref
 
 Verify = Callable[[Sequence[Candidate]], Iterable[Verdict]]
+Beat = Callable[[int], None]
 CLOSED = How()
+
+
+def unheard(ended: int) -> None:
+    """A beat that nobody listens to."""
 
 
 class Judge:
@@ -63,11 +70,12 @@ def rollouts(starts: Sequence[Start], policy: Policy, verify: Verify, source: st
     return [finished(episode, policy.identity, source) for episode in play(starts, policy, Judge(verify), how)]
 
 
-def play(starts: Sequence[Start], policy: Policy, judge: Judge, how: How = CLOSED) -> list[Episode]:
+def play(starts: Sequence[Start], policy: Policy, judge: Judge, how: How = CLOSED, beat: Beat = unheard) -> list[Episode]:
     """The episodes of ``starts`` to their ends, each with a verdict on its final state.
 
     A policy that answers many requests at once by itself, such as an endpoint (``concurrent`` above 1), is asked for each episode
-    apart, so that a slow answer delays that episode alone; others are asked for all that wait in one batch.
+    apart, so that a slow answer delays that episode alone; others are asked for all that wait in one batch. ``beat`` is called
+    before each question with how many episodes have ended; what it raises ends them all. Threads call it.
     """
     episodes = [begin(start, how.room) for start in starts]
     for episode in episodes:
@@ -75,19 +83,33 @@ def play(starts: Sequence[Start], policy: Policy, judge: Judge, how: How = CLOSE
             if action.name in ("test", "submit"):
                 judge.ensure([episode])
             step(episode, "", action, judge.of)
-    at_once = getattr(policy, "concurrent", 1)
-    if at_once == 1:
-        _to_the_end(episodes, policy, judge, how)
+    at_once = min(getattr(policy, "concurrent", 1), len(episodes))
+    over = Event()
+
+    def tell() -> None:
+        if over.is_set():
+            raise InfraError("the other episodes of the batch were ended early")
+        beat(sum(bool(episode.stop_reason) for episode in episodes))
+
+    if at_once <= 1:
+        _to_the_end(episodes, policy, judge, how, tell)
         return episodes
     with ThreadExecutor(at_once) as threads:
-        for _ in threads.map(lambda episode: _to_the_end([episode], policy, judge, how), episodes):
-            pass
+        try:
+            for _ in threads.map(lambda episode: _to_the_end([episode], policy, judge, how, tell), episodes):
+                pass
+        except BaseException:
+            over.set()  # before the threads are waited for: whole episodes would be played that nobody wants any more
+            raise
     return episodes
 
 
-def _to_the_end(episodes: Sequence[Episode], policy: Policy, judge: Judge, how: How) -> None:
+def _to_the_end(episodes: Sequence[Episode], policy: Policy, judge: Judge, how: How, tell: Callable[[], None]) -> None:
     while opened := [(episode, request) for episode in episodes if (request := _request(episode, how)) is not None]:
-        replies = policy.act([request for _, request in opened])
+        tell()
+        replies, seconds = answers(policy, [request for _, request in opened])
+        for (asked, _), took in zip(opened, seconds, strict=True):
+            asked.took += took
         read = [_read(episode, reply, how) for (episode, _), reply in zip(opened, replies, strict=True)]
         judge.ensure([episode for episode in read if episode is not None and episode.next in ("test", "submit")])
         for episode in read:
@@ -96,6 +118,20 @@ def _to_the_end(episodes: Sequence[Episode], policy: Policy, judge: Judge, how: 
     judge.ensure(episodes)
     for episode in episodes:
         episode.verdict = judge.of(episode)
+
+
+def answers(policy: Policy, requests: Sequence[Request]) -> tuple[list[Reply], list[float]]:
+    """A policy's replies, and its seconds for each: where it answers a batch at once, an equal share of the batch's time.
+
+    An endpoint tells the time of each by itself, also of those that its journal kept.
+    """
+    started = time.monotonic()
+    replies = policy.act(requests)
+    if hasattr(policy, "concurrent"):
+        return replies, [reply.usage.seconds for reply in replies]
+    asked = [len(request.choices) != 1 for request in requests]  # a forced move costs nothing
+    share = (time.monotonic() - started) / max(1, sum(asked))
+    return replies, [share * one for one in asked]
 
 
 def _request(episode: Episode, how: How) -> Request | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from swefuse.records import Task, content_hash
+from swefuse.records import Kind, Task, content_hash
 
 MOST_PAIRS = 200
 
@@ -23,19 +23,21 @@ class Diversity:
 
 
 def normal(task: Task, changed: Mapping[str, str]) -> str:
-    """A hash that is the same for solutions that differ in layout, comments and docstrings only."""
-    parts = {path: _code(path, text) for path, text in sorted(changed.items()) if task.files.get(path) != text}
+    """A hash that is the same for solutions that differ in layout, comments and docstrings only; in layout and comments where
+    docstrings are the work."""
+    kept = task.kind is Kind.DOCGEN
+    parts = {path: _code(path, text, kept) for path, text in sorted(changed.items()) if task.files.get(path) != text}
     return content_hash(parts)[:20]
 
 
-def _code(path: str, text: str) -> str:
+def _code(path: str, text: str, kept: bool) -> str:
     if not path.endswith((".py", ".pyi")):
         return text
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
-    for node in ast.walk(tree):
+    for node in () if kept else ast.walk(tree):
         if (
             isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
             and ast.get_docstring(node) is not None

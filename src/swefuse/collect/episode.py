@@ -24,8 +24,18 @@ class StopReason(StrEnum):
     SECONDS = "max_seconds"
     COST = "max_cost"
     MALFORMED = "too many answers without an action"
-    NOTHING = "nothing is open"
+    NOTHING = "no action is left to try"
     POLICY = "the policy gave no answer"
+
+
+# why an attempt that ended so is not kept, for those whose name does not say it
+WHY: Mapping[str, str] = {
+    StopReason.STEPS: "it took all steps that it may (setting 'steps') and did not submit",
+    StopReason.TOKENS: "it wrote all tokens that it may (setting 'tokens') and did not submit",
+    StopReason.SECONDS: "it waited as long as it may (setting 'seconds') and did not submit",
+    StopReason.COST: "it cost as much as it may (setting 'cost') and did not submit",
+    StopReason.MALFORMED: "too many answers in a row held no action",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +88,7 @@ class Episode:
 
     ``pending``: thought, action, text and trace of an answer that is yet to be carried out. ``malformed``: answers without an
     action, ``malformed_now``: since the last one with. ``problem``: why the policy gave no answer. ``room``: characters of an
-    observation.
+    observation. ``usage.seconds`` is how long it waited, ``took`` what of that was the policy's time for it alone.
     """
 
     task: Task
@@ -95,6 +105,7 @@ class Episode:
     problem: str = ""
     pending: tuple[str, Action | None, str, TokenTrace | None] = ("", None, "", None)
     room: int = prompts.MAX_OBSERVATION
+    took: float = 0.0
 
     @property
     def next(self) -> ActionName | None:

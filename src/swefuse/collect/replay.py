@@ -1,25 +1,38 @@
 """Trajectories from a reference solution: what it changes as steps that are carried out for real, in several orders and sizes.
 
-Every observation is the real one, and the diagnosis quotes the failure that was seen. An ``order`` says what is looked at before
-the first edit, a ``grain`` how much one edit changes.
+Every observation is the real one, and a thought says no more than was seen: which failure, which lines change, whether tests pass.
+An ``order`` says what is looked at before the first edit, a ``grain`` how much one edit changes.
 """
 
 from __future__ import annotations
 
+import difflib
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Literal
 
 from swefuse.collect import protocol
 from swefuse.collect.agent import Judge, rollouts
 from swefuse.collect.episode import Episode, Start, begin, finished, step
-from swefuse.collect.prompts import AROUND
+from swefuse.collect.prompts import (
+    AROUND,
+    MOST_BLIND,
+    defined,
+    enclosing,
+    names,
+    place_of_test,
+    reached,
+    role,
+    show_file,
+    subjects,
+    what_changes,
+)
 from swefuse.errors import DataError, PatchError
 from swefuse.policy.scripted import ScriptedPolicy
-from swefuse.records import Action, PolicyIdentity, Task, Trajectory
-from swefuse.tasks.steps import solution
+from swefuse.records import Action, Kind, PolicyIdentity, Task, Trajectory
 from swefuse.workspace import apply_edit
 
 Order = Literal["look_first", "test_first", "search_first"]
@@ -27,9 +40,20 @@ Grain = Literal["narrow", "lines", "span"]
 ORDERS: tuple[Order, ...] = ("test_first", "look_first", "search_first")
 GRAINS: tuple[Grain, ...] = ("lines", "narrow", "span")
 MOST_FILES = 8  # that a solution may change: more are hardly one thought
+ASKED_ROOM = 40_000  # characters that are looked at of what a question is about, beside its first file
+MOST_TESTS = 3  # failing tests whose text is looked at
+SPAN = 12  # unchanged lines that an edit of the grain ``span`` takes in between two changes
+_WIDER = (3, 8, 20, 60, 1_000_000)  # the same where a file would need more than MOST_BLIND edits
 _WORD = re.compile(r"\w+|\s+|[^\w\s]+")
 _NUMBER = re.compile(r"^(\d+)>", re.MULTILINE)
 _CALLED = re.compile(r"::(?:test_)?([a-z_]+[a-z])|FAIL (\w+)\(")
+_RED = re.compile(r"(?:FAIL|ERROR) |\d+ of \d+ tests fail|(?:yet )?the check says (?!PASSED)")
+_GREEN = re.compile(r"PASS |all \d+ tests pass|the check says PASSED")
+_WRITTEN = {
+    Kind.QA: "I write the answer into {path}.",
+    Kind.TESTGEN: "I write the tests into {path}.",
+    Kind.DOCGEN: "I write the docstring into {path}.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +99,14 @@ def replay(task: Task, judge: Judge, plan: Plan, seed: int = 0) -> Trajectory:
     if task.reference is None:
         raise DataError(f"task {task.id} has no reference to replay")
     edits = list(changes(task, plan.grain))
-    episode = begin(Start(task, seed))
-    seen: list[str] = []
-
-    def take(action: Action, thought: str = "") -> None:
-        if action.name in ("test", "submit"):
-            judge.ensure([episode])
-        step(episode, thought, action, judge.of)
-
-    for action in _before(task, plan.order, episode, edits):
-        take(action)
-        if action.name == "view":
-            seen.append(action.path)
-    failure = _failure(episode)
-    for number, edit in enumerate(edits):
-        if edit.name == "edit" and edit.path not in seen:
-            take(Action(name="view", path=edit.path))
-            seen.append(edit.path)
-        for line in _unseen(edit, episode):
-            take(Action(name="view", path=edit.path, line=line))
-        take(edit, _diagnosis(edit, failure if number == 0 else "", number))
-        if not episode.steps[-1].keep:
-            raise PatchError(episode.steps[-1].observation)
-    take(Action(name="test"))
-    take(Action(name="submit"), "The tests pass now." if _passes(episode, judge) else "")
+    told = _Told(task, judge, begin(Start(task, seed)), edits)
+    told.look(plan.order)
+    for number in range(len(edits)):
+        told.change(number)
+    told.test()
+    told.take(Action(name="submit"), told.claim())
     identity = PolicyIdentity(model="scripted/replay", parameters={"order": plan.order, "grain": plan.grain})
-    return finished(episode, identity, "replay")
+    return finished(told.episode, identity, "replay")
 
 
 def _closed(task: Task) -> bool:
@@ -111,102 +117,272 @@ def _closed(task: Task) -> bool:
     )
 
 
-def _before(task: Task, order: Order, episode: Episode, edits: Sequence[Action]) -> Iterator[Action]:
-    """What is looked at before the first edit; asked for step by step, because a search goes by what the tests said."""
-    first = next((edit.path for edit in edits if edit.name == "edit"), "")
-    if order == "look_first" and first:
-        yield Action(name="view", path=first)
-    yield Action(name="test")
-    if order == "search_first":
-        called = next((a or b for a, b in _CALLED.findall(_failure(episode))), "")
-        if called and any(called in text for path, text in task.files.items() if path not in task.protected):
-            yield Action(name="search", text=called)
-    if order != "look_first" and first:
-        yield Action(name="view", path=first)
+@dataclass(slots=True)
+class _Told:
+    """A replay in progress. ``viewed``: files that were looked at as a whole, as far as they fit; ``sought``: what was searched
+    for; ``untested``: edits since the last test run; ``tests``: what the test runs showed; ``news``: the last is yet to be told.
+    """
 
+    task: Task
+    judge: Judge
+    episode: Episode
+    edits: Sequence[Action]
+    viewed: set[str] = field(default_factory=set)
+    sought: set[str] = field(default_factory=set)
+    untested: int = 0
+    tests: list[str] = field(default_factory=list)
+    news: bool = False
 
-def _unseen(edit: Action, episode: Episode) -> Iterator[int]:
-    """Lines around which an edit of a long file asks to look, because no view has shown them."""
-    if edit.name == "edit":
-        views = [
-            one.observation for one in episode.steps if one.action and one.action.name == "view" and one.action.path == edit.path
-        ]
-        shown = {int(number) for text in views for number in _NUMBER.findall(text)}
-        wanted = range(edit.line, edit.line + edit.old.count("\n") + 1)
-        missing = [line for line in wanted if line not in shown]
+    def take(self, action: Action, thought: str = "") -> None:
+        """Carry out a step."""
+        if action.name in ("test", "submit"):
+            self.judge.ensure([self.episode])
+        step(self.episode, thought, action, self.judge.of)
+        self.untested += action.name in ("edit", "create")
+
+    def test(self) -> None:
+        """Run the tests, where there are some to be seen."""
+        suite = self.task.suite("calls")
+        if suite is None or any(call.visible for call in suite.calls):
+            self.take(Action(name="test"))
+            self.tests.append(self.episode.steps[-1].observation)
+            self.news, self.untested = True, 0
+
+    def look(self, order: Order) -> None:
+        """What is looked at before the first edit."""
+        first = next((edit for edit in self.edits[:1] if edit.name == "edit"), None)
+        if order == "look_first" and first is not None and self._fits(first.path):
+            self.view_for(first)
+        self.test()
+        asked, room = list[str](), ASKED_ROOM
+        for path in (every := subjects(self.task)):
+            if not asked or len(self.task.files[path]) <= room:
+                asked.append(path)
+                room -= len(self.task.files[path])
+        if (order == "search_first" or len(asked) < len(every)) and (word := self._sought()):
+            self.search(word)
+        for id_ in self._failing():
+            self._view_test(id_)
+        for path in asked:
+            self.view(path)
+            if not self._fits(path) and (line := defined(self.episode.files[path], names(self.task))):
+                self._view_lines(path, line, line)
+        if first is not None:
+            self.view_for(first)
+
+    def change(self, number: int) -> None:
+        """One edit, with what must be looked at before."""
+        edit, last = self.edits[number], self.edits[number - 1] if number else None
+        if last is not None and last.path != edit.path:
+            more = sum(one.path == edit.path for one in self.edits)
+            if role(last.path) < role(edit.path) or self.untested + more > MOST_BLIND:
+                self.test()
+        self.view_for(edit)
+        self.take(edit, self._thought(edit, number))
+        self.news = False
+        if not self.episode.steps[-1].keep:
+            raise PatchError(self.episode.steps[-1].observation)
+
+    def view(self, path: str) -> None:
+        """Look at a file, once."""
+        if path not in self.viewed:
+            self.viewed.add(path)
+            self.take(Action(name="view", path=path))
+
+    def search(self, word: str) -> None:
+        """Look where something stands, once."""
+        if word not in self.sought:
+            self.sought.add(word)
+            self.take(Action(name="search", text=word))
+
+    def view_for(self, edit: Action) -> None:
+        """Look at what an edit changes: the whole file, or in one that is too long its place, which is searched for."""
+        if edit.name == "edit":
+            if self._fits(edit.path):
+                self.view(edit.path)
+            elif self._unseen(edit.path, edit.line, edit.line) and (word := enclosing(self.episode.files[edit.path], edit.line)):
+                self.search(word)
+            self._view_lines(edit.path, edit.line, edit.line + edit.old.count("\n"))
+
+    def claim(self) -> str:
+        """What the last test run says of the present state; empty where it says nothing."""
+        if not self.news or not _green(self.tests[-1]):
+            return ""
+        suite = self.task.suite("calls")
+        what = "shown tests" if suite and not all(call.visible for call in suite.calls) else "tests"
+        if self.task.kind is Kind.DOCGEN:
+            return "The examples hold now."
+        return f"The {what} {'still pass' if len(self.tests) > 1 and _green(self.tests[-2]) else 'pass now'}."
+
+    def _fits(self, path: str) -> bool:
+        text = self.episode.files[path]
+        return len(show_file(text, 0, 20 * len(text) + 20)) <= self.episode.room
+
+    def _unseen(self, path: str, first: int, last: int) -> list[int]:
+        """Lines that no view of the file has shown; a place behind the last line asks for that one."""
+        rows = self.episode.files[path].removesuffix("\n").count("\n") + 1
+        views = [one for one in self.episode.steps if one.action and one.action.name == "view" and one.action.path == path]
+        shown = {int(number) for one in views for number in _NUMBER.findall(one.observation)}
+        return [line for line in range(min(first, rows), min(last, rows) + 1) if line not in shown]
+
+    def _view_lines(self, path: str, first: int, last: int) -> None:
+        """Look around lines that no view of the file has shown."""
+        missing = self._unseen(path, first, last)
         while missing:
             line = min(missing[0] + AROUND, missing[-1])
-            yield line
+            self.take(Action(name="view", path=path, line=line))
             missing = [one for one in missing if one > line + AROUND]
 
+    def _view_test(self, id_: str) -> None:
+        """Look at the text of a test, and where its file cannot be imported at its imports."""
+        place = place_of_test(self.task.files, id_)
+        if place is None:
+            return
+        path, first, last = place
+        if self.episode.files[path].count("\n") <= 2 * AROUND and self._fits(path):
+            self.view(path)
+        elif path not in self.viewed:
+            self._view_lines(path, first, min(last, first + 2 * AROUND))
+            if "cannot collect" in self._failure():
+                self._view_lines(id_.partition("::")[0], 1, 1)
 
-def _failure(episode: Episode) -> str:
-    """The first failing test of the last test run, as it was shown."""
-    shown = next((one.observation for one in reversed(episode.steps) if one.action and one.action.name == "test"), "")
-    return next((row for row in shown.split("\n") if row.startswith("FAIL")), "")
+    def _failing(self) -> list[str]:
+        """Tests in files that the last run showed failing, each in another way."""
+        suite = self.task.suite("pytest")
+        rows = self.tests[-1].split("\n") if self.tests and suite else []
+        found: dict[str, str] = {}
+        for id_ in suite.expected if suite else ():
+            if (row := next((row for row in rows if row.startswith(f"FAIL {id_}: ")), None)) is not None:
+                found.setdefault(row.removeprefix(f"FAIL {id_}: "), id_)
+        return list(found.values())[:MOST_TESTS]
+
+    def _failure(self) -> str:
+        """The first thing that the last test run says against this state, as it was shown."""
+        rows = self.tests[-1].split("\n") if self.tests else []
+        return next((row for row in rows if row.startswith("FAIL ")), next((row for row in rows if _RED.match(row)), ""))
+
+    def _sought(self) -> str:
+        """A name that is worth a search: one that a failing test is called after, else one that the task names."""
+        called = next((a or b for a, b in _CALLED.findall(self._failure())), "")
+        own = [self.task.files[path] for path in self.task.files if self.task.kind is Kind.QA or path not in self.task.protected]
+        words = [word for word in (called, *names(self.task)) if word and any(defined(text, [word]) for text in own)]
+        return next(iter(words), "")
+
+    def _thought(self, edit: Action, number: int) -> str:
+        """What the last test run says, what the model solution says, and what the edit changes."""
+        said = [f"`{row[:300]}`" if (row := self._failure()) else self.claim() if number else ""] if self.news else []
+        known = [one for one in self.task.solution if one.thought]
+        rows = range(edit.line, edit.line + edit.old.count("\n") + 1)
+        here = [one for one in known if one.action.path == edit.path and one.action.line in rows]
+        said += [one.thought for one in (known[:1] if len(known) == 1 and not number else here if len(known) > 1 else [])]
+        places = [one for one in self.edits if one.path == edit.path]
+        if edit is places[0] and len(places) > 1 and self.task.kind not in _WRITTEN:
+            order = ", from its end to its start, so that the numbers of its lines hold" if places[-1].line < edit.line else ""
+            said.append(f"I change {edit.path} in {len(places)} places{order}.")
+        if not number and self.task.kind in _WRITTEN:
+            said.append(_WRITTEN[self.task.kind].format(path=edit.path))
+        else:
+            sole = self.task.kind in (Kind.BUGFIX, Kind.VULNFIX) and sum(role(one.path) < 2 for one in self.edits) == 1
+            said.append(what_changes(edit, self.episode.files.get(edit.path, ""), sole and bool(self._failure())))
+        return "\n".join(filter(None, said))
 
 
-def _passes(episode: Episode, judge: Judge) -> bool:
-    return judge.of(episode).outcome.value == "PASSED"
-
-
-def _diagnosis(edit: Action, failure: str, number: int) -> str:
-    """Why this edit: the failure, and where it comes from."""
-    place = f"line {edit.line} of {edit.path}" if edit.name == "edit" else edit.path
-    if number:
-        return f"This needs {place} as well."
-    lines = edit.old.strip().split("\n")
-    said = f", which reads `{lines[0].strip()[:100]}`" if len(lines) == 1 and lines[0].strip() else ""
-    what = f"{place} is missing" if edit.name == "create" else f"The cause is {place}{said}."
-    return f"`{failure[:300]}`\n{what}" if failure else what
+def _green(observation: str) -> bool:
+    rows = observation.split("\n")
+    return any(_GREEN.match(row) for row in rows) and not any(_RED.match(row) for row in rows)
 
 
 def changes(task: Task, grain: Grain) -> Iterator[Action]:
     """Edits that turn the task's files into its reference, one after the other, each for the state that those before it left.
 
-    Raises PatchError for what no edit can say: a file that goes, or too many that change.
+    Files come in the order of ``_ranked``; a file has at most MOST_BLIND edits. Raises PatchError for what no edit can
+    say: a file that goes, or too many that change.
     """
-    try:
-        edits = [one.action for one in solution(task.files, task.reference or {}) if one.action.name in ("edit", "create")]
-    except DataError as error:
-        raise PatchError(str(error)) from error
-    if len({edit.path for edit in edits}) > MOST_FILES:
+    files, reference = task.files, task.reference or {}
+    if gone := sorted(files.keys() - reference.keys()):
+        raise PatchError(f"{gone[0]} is removed, for which there is no action")
+    changed = _ranked(task, [path for path in sorted(reference) if files.get(path) != reference[path]])
+    if len(changed) > MOST_FILES:
         raise PatchError(f"the solution changes more than {MOST_FILES} files")
-    state, spanned = dict(task.files), set[str]()
-    for whole in edits:
-        edit = _trimmed(whole)
-        if grain == "span" and edit.name == "edit":
-            if edit.path in spanned:
-                continue
-            spanned.add(edit.path)
-            edit = _span(edit.path, task.files[edit.path], (task.reference or {})[edit.path]) or edit
-        elif grain == "narrow" and edit.old and "\n" not in edit.old:
-            row = state[edit.path].split("\n")[edit.line - 1]
-            edit = _narrowed(edit, row) if row == edit.old else edit
-        state = apply_edit(state, edit)
-        yield edit
-    if state != task.reference:
+    state = dict(files)
+    for path in changed:
+        if path not in files:
+            edits = [Action(name="create", path=path, text=reference[path])]
+        else:
+            edits = _edits(path, files[path], reference[path], SPAN if grain == "span" else 0)
+        for whole in edits:
+            rows = whole.old.split("\n")
+            edit = _narrowed(whole, rows[0]) if grain == "narrow" and whole.old and len(rows) == 1 else whole
+            state = apply_edit(state, edit)
+            yield edit
+    if state != reference:
         raise PatchError("the change cannot be told in edits of this size")
 
 
-def _trimmed(edit: Action) -> Action:
-    """The same edit without the line feed at the end of both texts."""
-    if edit.old.strip() and edit.old.endswith("\n") and edit.new.endswith("\n") and len(edit.new) > 1:
-        return edit.model_copy(update={"old": edit.old[:-1], "new": edit.new[:-1]})
-    return edit
+def _ranked(task: Task, changed: Sequence[str]) -> list[str]:
+    """Source first, and of that what bears the name of a failing test's file, then what these tests reach, the nearest first; then
+    other files, and documentation last."""
+    tests = dict.fromkeys(id_.partition("::")[0] for suite in task.suites if suite.form == "pytest" for id_ in suite.fail_to_pass)
+    near = {path: number for number, path in enumerate(reached(task.files, list(tests)))}
+    stems = {re.sub(r"^test_?|_?test$", "", PurePosixPath(path).stem) for path in tests}
+    return sorted(
+        changed, key=lambda path: (role(path), PurePosixPath(path).stem.strip("_") not in stems, near.get(path, len(near)), path)
+    )
 
 
-def _span(path: str, before: str, after: str) -> Action | None:
-    """One edit from the first changed line to the last one; None where the lines between begin or end with nothing to quote."""
+def _edits(path: str, before: str, after: str, near: int) -> list[Action]:
+    """Edits of one file, joined where at most ``near`` lines between them stay, or more where they would be too many.
+
+    They go from the file's end to its start, so that line numbers are those that were shown; from its start where all numbers stay.
+    """
+    if not before:
+        return [Action(name="edit", path=path, line=1, new=after.removesuffix("\n"))]
     old, new = before.split("\n"), after.split("\n")
-    head = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    most = min(len(old), len(new)) - head
-    tail = next((at for at, (a, b) in enumerate(zip(old[::-1], new[::-1], strict=False)) if a != b), most)
-    tail = min(tail, most)
-    was, becomes = "\n".join(old[head : len(old) - tail]), "\n".join(new[head : len(new) - tail])
-    if not was.strip() or not becomes.strip():
-        return None
-    return Action(name="edit", path=path, line=head + 1, old=was, new=becomes)
+    for most in (near, *(one for one in _WIDER if one > near)):
+        blocks = _blocks(old, new, most)
+        if len(blocks) > MOST_BLIND:
+            continue
+        fixed = all(b - a == d - c for a, b, c, d in blocks)
+        edits = [_edit(path, old, new, one) for one in (blocks if fixed else blocks[::-1])]
+        state = {path: before}
+        try:
+            for edit in edits:
+                state = apply_edit(state, edit)
+        except PatchError:  # two that had to take in the same line
+            continue
+        if state[path] == after:
+            return edits
+    return [Action(name="edit", path=path, line=1, old=before, new=after)]
+
+
+def _blocks(old: Sequence[str], new: Sequence[str], near: int) -> list[tuple[int, int, int, int]]:
+    """Where two lists of lines differ: from and to in both."""
+    blocks: list[tuple[int, int, int, int]] = []
+    for tag, a, b, c, d in difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
+        if tag != "equal" and blocks and a - blocks[-1][1] <= near:
+            blocks[-1] = (blocks[-1][0], b, blocks[-1][2], d)
+        elif tag != "equal":
+            blocks.append((a, b, c, d))
+    return blocks
+
+
+def _edit(path: str, old: Sequence[str], new: Sequence[str], block: tuple[int, int, int, int]) -> Action:
+    """The edit of a block, which takes in lines beside it until there is something to quote and to write."""
+    a, b, c, d = block
+    while True:
+        was, becomes = "\n".join(old[a:b]), "\n".join(new[c:d])
+        if a == b and becomes and a < len(old):
+            return Action(name="edit", path=path, line=a + 1, new=becomes)
+        if c == d and b < len(old):
+            return Action(name="edit", path=path, line=a + 1, old=f"{was}\n")
+        if was.strip() and c < d:
+            return Action(name="edit", path=path, line=a + 1, old=was, new=becomes)
+        if a:
+            a, c = a - 1, c - 1
+        elif b < len(old):
+            b, d = b + 1, d + 1
+        else:
+            return Action(name="edit", path=path, line=1, old="\n".join(old), new="\n".join(new))
 
 
 def _narrowed(edit: Action, row: str) -> Action:

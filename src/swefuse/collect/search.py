@@ -13,13 +13,18 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from swefuse.collect import protocol
-from swefuse.collect.agent import Judge, ask, enough
+from swefuse.collect.agent import Beat, Judge, answers, ask, enough, unheard
 from swefuse.collect.episode import Episode, How, Start, StopReason, begin, failed_step, step
 from swefuse.errors import PatchError, UserError
 from swefuse.policy.base import Choice, Policy, Reply, Request
 from swefuse.records import Action, Outcome, Step, TokenTrace, Verdict
 
 Dead = Literal["out", "kept"]
+NO_ACTION = "it is no action"
+NO_WAY = "no step from there led to a pass"
+FAILS = "it submits what does not pass"
+BROKEN, TAMPERED, WORSE = "it does not parse", "it tampers with the tests", "more tests fail than before"
+_JUDGED = frozenset({FAILS, BROKEN, TAMPERED, WORSE})  # reasons that the verifier gave: the path was tried to its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,11 @@ class _Place:
 @dataclass
 class Climb:
     """The search of one task. ``found``: episodes that passed. ``undone`` counts why steps were taken back. ``tokens`` that were
-    written, ``forced`` of them where there was no choice."""
+    written, ``forced`` of them where there was no choice. ``seconds`` were waited, ``took`` is the policy's own time for it.
+
+    ``ends``: paths that came to an end with a verdict: those that passed, those that the verifier had taken back, and those from
+    which there was no way on; ``lost`` is the last of them that did not pass. ``infra``: whether the ``problem`` is the sandbox's.
+    """
 
     start: Start
     stack: list[_Place]
@@ -70,18 +79,28 @@ class Climb:
     tokens: int = 0
     forced: int = 0
     seconds: float = 0.0
+    took: float = 0.0
     cost: float = 0.0
+    ends: int = 0
     problem: str = ""
+    infra: bool = False
+    lost: Episode | None = None
     over: StopReason | None = None
 
 
-def climb(starts: Sequence[Start], policy: Policy, judge: Judge, how: How, search: Search) -> list[Climb]:
-    """Search for passing paths of every start. Raises UserError where dead ends are to stay in a context without words for them."""
+def climb(starts: Sequence[Start], policy: Policy, judge: Judge, how: How, search: Search, beat: Beat = unheard) -> list[Climb]:
+    """Search for passing paths of every start. ``beat``: see ``agent.play``; here it is told how many searches are over.
+
+    Raises UserError where dead ends are to stay in a context without words for them.
+    """
     if search.dead == "kept" and how.dialect is None:
         raise UserError("dead ends can be kept in the context only where the policy writes: choose a dialect, or leave them out")
     climbs = [_begun(start, judge, how) for start in starts]
     while opened := [(one, request) for one in climbs if (request := _request(one, how, search, judge)) is not None]:
-        replies = policy.act([request for _, request in opened])
+        beat(sum(one.over is not None or bool(one.problem) for one in climbs))
+        replies, seconds = answers(policy, [request for _, request in opened])
+        for (one, _), took in zip(opened, seconds, strict=True):
+            one.took += took
         taken = [(one, _tried(one, request, reply, how)) for (one, request), reply in zip(opened, replies, strict=True)]
         judge.ensure([episode for _, episode in taken if episode is not None])
         for one, episode in taken:
@@ -112,7 +131,10 @@ def _request(one: Climb, how: How, search: Search, judge: Judge) -> Request | No
             if request is not None:
                 one.asked += 1
                 return request
-            _give_up(one, "it led nowhere", search)
+            place = one.stack[-1]
+            if not place.dead and not place.tries:  # else its dead ends are counted already
+                _ended(one, place.episode, judge)
+            _give_up(one, NO_WAY, search)
     return None
 
 
@@ -196,10 +218,12 @@ def _judged(one: Climb, episode: Episode, judge: Judge, search: Search) -> None:
         _take(episode, judge.of)
     last = episode.steps[-1]
     if judge.of(episode).outcome is Outcome.INFRA:
-        one.problem = f"the sandbox could not run it: {judge.of(episode).reason}"
+        one.problem, one.infra = f"the sandbox could not run it: {judge.of(episode).reason}", True
         return
     if bad := _wrong(place.episode, episode, judge):
         one.undone[bad] += 1
+        if bad in _JUDGED:
+            _ended(one, episode, judge)
         place.tries += 1
         if last.action is not None:
             place.dead[_key(last.action)] = last.action
@@ -208,29 +232,37 @@ def _judged(one: Climb, episode: Episode, judge: Judge, search: Search) -> None:
         return
     if episode.stop_reason == StopReason.SUBMIT:
         one.found.append(episode)
+        one.ends += 1
         _give_up(one, "it has passed", search)
         return
     one.stack.append(_Place(tuple(episode.steps), episode))
+
+
+def _ended(one: Climb, episode: Episode, judge: Judge) -> None:
+    """A path came to its end and does not pass."""
+    one.ends += 1
+    stop = episode.stop_reason or StopReason.NOTHING
+    one.lost = replace(episode, verdict=judge.of(episode), stop_reason=stop, steps=[*episode.steps])
 
 
 def _wrong(before: Episode, after: Episode, judge: Judge) -> str:
     """What is bad about the last step; empty where it may stay."""
     last = after.steps[-1]
     if last.action is None:
-        return "it is no action"
+        return NO_ACTION
     if not last.keep:
         return "it does not apply"
     if last.action.name == "submit":
-        return "" if judge.of(after).outcome is Outcome.PASSED else "it submits what does not pass"
+        return "" if judge.of(after).outcome is Outcome.PASSED else FAILS
     if after.files is before.files or last.action.name == "undo":
         known = any(one.action == last.action and one.before == last.before and one.keep for one in before.steps)
         return "it repeats a step and learns nothing" if known else ""
     now, then = judge.of(after), judge.of(before)
     if now.outcome is Outcome.UNPARSED:
-        return "it does not parse"
+        return BROKEN
     if now.outcome is Outcome.TAMPERED:
-        return "it tampers with the tests"
-    return "more tests fail than before" if failing(now) > failing(then) else ""
+        return TAMPERED
+    return WORSE if failing(now) > failing(then) else ""
 
 
 def failing(verdict: Verdict) -> int:

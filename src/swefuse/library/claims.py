@@ -60,6 +60,7 @@ _COUNT = re.compile(
     rf"(\ball (?:of )?(?:the )?)?{_START}(\d{{1,9}}) {_SCOPE}(?:tests? )?(?:now )?(?:({_PASS})|{_FAIL})", re.IGNORECASE
 )
 _HEADING = re.compile(r"(\d{1,9}) of (\d{1,9}) tests? (fail|pass)|all (\d{1,9}) tests? pass(?:es)?")
+_SUMMARY = re.compile(r"\b([1-9]\d{0,8}) (passed|failed|errors?)\b")  # as pytest ends, which an agent may run itself
 _CHECK = re.compile(r"(?:yet )?the check says (\w+)")
 
 
@@ -106,6 +107,17 @@ def report(observation: str) -> Report | None:
     if CUT.search(observation):
         return Report(red or failed > 0)
     return Report(red or failed > 0, passed, failed)
+
+
+def passes(observation: str) -> bool:
+    """Does a test observation show tests that pass and none that fails? Where no tests were shown, or none ran, it does not.
+
+    Example: ``all 3 tests pass`` and ``3 passed in 0.1s`` do, ``there are no tests to show`` does not.
+    """
+    if found := report(observation):
+        return not found.red
+    told = {word: int(number) for number, word in _SUMMARY.findall(observation)}
+    return told.get("passed", 0) > 0 and not told.keys() & {"failed", "error", "errors"}
 
 
 def says_green(thought: str, visible: bool = True) -> str | None:

@@ -11,9 +11,11 @@ import re
 from collections.abc import Hashable, Iterator, Mapping
 from itertools import count
 
-from swefuse.library.claims import CUT, says_green
+from swefuse.collect.prompts import MOST_BLIND
+from swefuse.library.claims import CUT, LOOKING, passes, says_green
 from swefuse.library.coherence import replay
-from swefuse.records import Action, Step, Task, Trajectory, Verdict
+from swefuse.records import Action, Kind, Step, Task, Trajectory, Verdict
+from swefuse.verify.kinds.qa import ANSWER
 
 Files = Mapping[str, str]
 _ROW = re.compile(r"([1-9]\d{0,8})>(.*)", re.DOTALL)
@@ -39,14 +41,16 @@ def seen(task: Task, trajectory: Trajectory, verdict: Verdict) -> str | None:
     ``step 2: edits line 4 of m.py, which no earlier observation shows``.
     """
     shown = _Shown(task)
-    tested = False
+    blind = 0
     for number, step, before, after in replay(task, trajectory):
         if step.action is not None:
             shown.written(step.action)
-        if step.keep and (problem := _unseen(step, shown, tested, before if after is not before else None)) is not None:
+        blind = blind + 1 if after is not before else 0 if step.action and step.action.name in LOOKING else blind
+        if step.keep and (problem := _unseen(step, shown, before if after is not before else None)) is not None:
             return f"step {number}: {problem}"
+        if step.keep and blind > MOST_BLIND:
+            return f"step {number}: the {blind}th edit in a row, and nothing was looked at in between"
         shown.follow(step, before, after)
-        tested = tested or (step.action is not None and step.action.name in ("test", "run"))
     return None
 
 
@@ -88,15 +92,17 @@ def fresh(task: Task, trajectory: Trajectory, verdict: Verdict) -> str | None:
     return None
 
 
-def _unseen(step: Step, shown: _Shown, tested: bool, edited: Files | None) -> str | None:
+def _unseen(step: Step, shown: _Shown, edited: Files | None) -> str | None:
     """What is wrong with a step; ``edited``: the files before it if it changed them."""
     action = step.action
+    if action is not None and action.name in ("edit", "create") and edited is not None and (lack := shown.unread(action)):
+        return lack
     if action is not None and action.name == "edit" and edited is not None and (line := shown.lacking(action, edited)) is not None:
         return f"edits line {line} of {action.path}, which no earlier observation shows"
     if not step.thought:
         return None
-    if not tested and (claim := says_green(step.thought)):
-        return f'says "{claim}", and nothing was tested before'
+    if step.before not in shown.green and (claim := says_green(step.thought)):
+        return f'says "{claim}", and no test of this state showed that before'
     quote = next((quote for quote in _quotations(step.thought, shown)), None)
     return None if quote is None else f'quotes "{quote}", which no earlier observation shows'
 
@@ -124,6 +130,8 @@ class _Shown:
 
     def __init__(self, task: Task) -> None:
         self._numbers = count()
+        self._task = task
+        self.green: set[str] = set()  # states of which a test showed passes and no failure
         self._initial = task.files
         self._ids: dict[str, tuple[int, ...]] = {}
         self._states: list[dict[str, tuple[int, ...]]] = [{}]  # lines of the files that were written, one entry per state to undo
@@ -148,6 +156,8 @@ class _Shown:
                 self._states.pop()
             else:
                 self._states.append({**self._states[-1], action.path: self._rewritten(action, before, after)})
+        if action is not None and action.name in ("test", "run") and passes(step.observation):
+            self.green.add(step.before)
         placed = action is not None and action.name in ("view", "edit", "create")
         self._read(step.observation, action.path if action is not None and placed else "", after)
 
@@ -160,6 +170,17 @@ class _Shown:
         last = first + action.old.count("\n") - action.old.endswith("\n")
         unknown = (at for at in range(first, min(max(first, last) + 1, len(ids))) if ids[at] not in self._known)
         return next((at + 1 for at in unknown), None)
+
+    def unread(self, action: Action) -> str | None:
+        """Why it is too early to write tests or an answer: of the code that they are about nothing has been shown."""
+        kind, goal = self._task.kind, self._task.goal
+        if kind is Kind.TESTGEN and action.path == goal.get("tests") and (module := goal.get("module", "")) in self._initial:
+            return None if module in self._texts else f"writes tests of {module}, of which no earlier observation shows a line"
+        if kind is Kind.QA and action.path == goal.get("answer", ANSWER):
+            code = {path for path in self._initial if path.endswith(".py")} - {action.path}
+            if code and not code & self._texts.keys():
+                return "writes the answer, and no earlier observation shows a line of the code that the question is about"
+        return None
 
     def said(self, quote: str) -> bool:
         """Does an observation hold this, ``...`` standing for anything?"""

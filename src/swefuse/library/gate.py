@@ -20,8 +20,9 @@ from swefuse.library.claims import consistent, truthful
 from swefuse.library.coherence import coherence
 from swefuse.library.evidence import effective, fresh, seen
 from swefuse.records import Decision, Outcome, Task, Trajectory, Verdict
+from swefuse.verify.kinds import RULES
 
-GATE_VERSION = "2"
+GATE_VERSION = "3"
 Item = tuple[Task, Trajectory, Verdict]
 _LONGEST = 500
 
@@ -52,7 +53,10 @@ def syntax(task: Task, trajectory: Trajectory, verdict: Verdict) -> str | None:
 
 
 def passed(task: Task, trajectory: Trajectory, verdict: Verdict) -> str | None:
-    """The verdict is PASSED and holds a pass for every expected id of the task's suite in that form.
+    """The verdict is PASSED, holds a pass for every expected id of the task's suite in that form, and is that of the task's kind.
+
+    A kind whose check runs all there is to run (``Rules.alone``) has no suite; of its verdict no test may have failed. One whose
+    check comes after the tests leaves the share of the work that was done; without it the check was not asked.
 
     Example: a verdict over the visible calls only -> ``10 of 14 expected tests did not pass, first t4``.
     """
@@ -60,12 +64,18 @@ def passed(task: Task, trajectory: Trajectory, verdict: Verdict) -> str | None:
         return f"not graded ({verdict.outcome}), verify it again: {verdict.reason}"
     if verdict.outcome is not Outcome.PASSED:
         return f"the verdict is {verdict.outcome}"
-    suite = task.suite(verdict.form)
-    if suite is None or not suite.expected:
+    rules, suite = RULES[task.kind], task.suite(verdict.form)
+    if rules.alone:
+        expected = tuple(verdict.tests)
+    elif suite is not None and suite.expected:
+        expected = suite.expected
+    else:
         return f"the task has no tests of the form {verdict.form!r}"
-    lacking = [id_ for id_ in suite.expected if id_ not in verdict.tests or verdict.tests[id_].outcome != "passed"]
+    lacking = [id_ for id_ in expected if id_ not in verdict.tests or verdict.tests[id_].outcome != "passed"]
     if lacking:
-        return f"{len(lacking)} of {len(suite.expected)} expected tests did not pass, first {lacking[0]}"
+        return f"{len(lacking)} of {len(expected)} expected tests did not pass, first {lacking[0]}"
+    if rules.check is not None and "share" not in verdict.parts:
+        return f"the verdict does not say what the check of the kind {task.kind} found"
     return None
 
 
@@ -176,8 +186,8 @@ def _seen(item: Item) -> Mapping[str, str]:
     """What each of our checks looked at, for people who read a decision later."""
     task, trajectory, verdict = item
     sources = ", ".join(_changed_sources(task, trajectory)[:5]) or "no changed Python file"
-    suite = task.suite(verdict.form)
-    expected = len(suite.expected) if suite else 0
+    suite = None if RULES[task.kind].alone else task.suite(verdict.form)
+    expected = len(suite.expected) if suite else len(verdict.tests)
     kept = [step for step in trajectory.steps if step.keep]
     names = Counter(step.action.name for step in trajectory.steps if step.action is not None)
     writes = names["edit"] + names["create"]

@@ -49,16 +49,29 @@ class EndpointSettings(BaseModel):
     prompt_price: float = Field(0.0, ge=0, description="price of a million tokens read")
     completion_price: float = Field(0.0, ge=0, description="price of a million tokens written")
 
+    def cannot(self, guide: str) -> str:
+        """Why such an endpoint cannot answer under a guide; empty if it can."""
+        if guide == "choices":
+            return "an endpoint writes freely and cannot be held to choices: use another guide, or a policy in this process"
+        if guide == "grammar" and self.structured == "none":
+            return "nothing is known of how this endpoint takes a grammar: --endpoint structured=vllm, or use another guide"
+        return ""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an attempt gave no answer. ``wait``: seconds that the server asked for. ``remedy``: a refusal that the user can mend."""
+    """Why an attempt gave no answer. ``wait``: seconds that the server asked for. ``remedy``: a refusal that the user can mend.
+
+    ``reached``: whether a server was there. ``tokens``: read and written, where it told them all the same.
+    """
 
     cause: str
     again: bool
     kind: str
     wait: float = 0.0
     remedy: bool = False
+    reached: bool = True
+    tokens: tuple[int, int] = (0, 0)
 
 
 class Channel:
@@ -101,6 +114,9 @@ class Channel:
                     size += len(chunk)
                     if size > _LARGEST:
                         return Failure(f"{self.place}: the reply is larger than {_LARGEST >> 20} MiB", False, "too large")
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            kind = type(error).__name__
+            return Failure(f"{self.place}: {kind}: {self._hide(str(error))}", True, kind, reached=False)
         except (TimeoutError, httpx2.TimeoutException):
             return Failure(f"{self.place}: no whole reply within {seconds:g} s", True, "timeout")
         except httpx2.RequestError as error:
@@ -121,7 +137,10 @@ class Channel:
             return self._failure(code if type(code) is int else 500, raw, "")
         key = self._key.get_secret_value()
         found = wire.read_answer(_without(value, key, f"[{self.settings.key_env}]") if len(key) >= _LONG else value)
-        return found if isinstance(found, wire.Answer) else Failure(f"{self.place}: {found}", True, "malformed")
+        if isinstance(found, wire.Answer):
+            return found
+        kind = "empty" if found == wire.EMPTY else "malformed"
+        return Failure(f"{self.place}: {found}", True, kind, tokens=wire.usage(value)[:2])
 
     def _failure(self, status: int, raw: bytes, retry_after: str) -> Failure:
         text, code = wire.error_text(raw)
@@ -145,7 +164,10 @@ class Channel:
         if not models:
             return f"; is the address {base} right? it mostly ends in /v1"
         named = self.settings.model
-        return "" if named in models else f"; there is no model {named!r}{nearest(named, models)}"
+        if named in models:
+            return ""
+        known = named in failure.cause  # then the server has said that it lacks it
+        return nearest(named, models) if known else f"; there is no model {named!r}{nearest(named, models)}"
 
     async def _models(self) -> list[str]:
         """Names of the models that the endpoint says it has; empty if it does not say."""

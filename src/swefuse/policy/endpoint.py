@@ -31,6 +31,8 @@ __all__ = ["EndpointPolicy", "EndpointSettings", "Spent"]
 
 T = TypeVar("T")
 _SURE = 3  # refusals, with no answer before them, after which the rest is not sent
+_DOWN = 3  # requests in a row, each with all its attempts, that no server was there for
+_BROKEN = 10  # requests in a row that were given up for whatever a server said or did not say
 
 
 @dataclass(slots=True)
@@ -86,7 +88,9 @@ class EndpointPolicy:
         self._sleeper, self._clock, self._rng = sleeper, clock, rng or random.Random()
         self._fingerprint = ""
         self._lock = threading.Lock()
-        self._closed = False
+        self._closed = self._ending = False
+        self._unreached = self._failed = self._vain = 0
+        self._last = ""
         self._process = os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -106,6 +110,15 @@ class EndpointPolicy:
             model=self.settings.model, revision=self._fingerprint, parameters={"endpoint": self._channel.place, **told}
         )
 
+    @property
+    def priced(self) -> bool:
+        """Whether replies cost something, as far as is known."""
+        return bool(self.settings.prompt_price + self.settings.completion_price)
+
+    def cannot(self, guide: str) -> str:
+        """See ``EndpointSettings.cannot``."""
+        return self.settings.cannot(guide)
+
     def __enter__(self) -> EndpointPolicy:
         return self
 
@@ -123,18 +136,38 @@ class EndpointPolicy:
             loop.close()
         self._journal.close()
 
-    async def _end(self) -> None:
+    def abandon(self, seconds: float) -> None:
+        """For a caller that is interrupted: send nothing more, let what is under way end within ``seconds``, and drop the rest.
+
+        Those who wait get a problem or an InfraError. The policy may be asked again afterwards.
+        """
+        with self._lock:
+            loop = self._loop
+        if loop is not None and self._process == os.getpid():
+            self._ending = True
+            try:
+                asyncio.run_coroutine_threadsafe(self._drop(seconds), loop).result()
+            finally:
+                self._ending = False
+
+    async def _drop(self, seconds: float) -> None:
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        if others and seconds:
+            await asyncio.wait(others, timeout=seconds)
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+
+    async def _end(self) -> None:
+        await self._drop(0)
         await self._channel.close()
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply for each request, in their order. Equal requests are asked once; the usage stands in the first one's reply.
 
         Raises UserError when a request cannot be put to an endpoint at all, and when the endpoint refuses everything for a reason
-        that the user can mend: the key, the account, the model's name.
+        that the user can mend: the key, the account, the model's name. Raises InfraError when one request after the other was
+        given up, because then the endpoint is down.
         """
         bodies = [None if len(request.choices) == 1 else self._body(request) for request in requests]
         asked: dict[str, tuple[int, dict[str, Any]]] = {}
@@ -208,6 +241,9 @@ class EndpointPolicy:
                 task.cancel()
         if batch.refused == len(tasks):
             raise UserError(batch.refusal)
+        if down := self._down():
+            self._unreached = self._failed = self._vain = 0  # whoever asks again later tries again
+            raise InfraError(down) from ConnectionError(self._last)
         return {key: task.result() for key, task in tasks.items()}
 
     async def _one(self, key: str, body: dict[str, Any], batch: _Batch) -> Reply:
@@ -219,9 +255,10 @@ class EndpointPolicy:
             self.spent.replayed += 1
             return reply
         settings, used, cause, number = self.settings, 0.0, "", 0
+        found: wire.Answer | Failure | None = None
         for number in range(1, settings.attempts + 1):
             async with self._slots:  # waiting for a slot costs no time of the request's own
-                stop = self._budget() or self._given_up(batch)
+                stop = self._stop() or self._given_up(batch)
                 if stop:
                     return Reply(None, problem=stop)
                 started = self._clock()
@@ -231,35 +268,41 @@ class EndpointPolicy:
             if isinstance(found, wire.Answer):
                 return self._keep(key, body, found, used, batch)
             self.spent.failures[found.kind] += 1
-            cause = found.cause
+            self._charge(*found.tokens)
+            self._last = cause = found.cause
+            self._vain = 0 if found.reached else self._vain + 1
             if not found.again:
                 return await self._refuse(found, batch)
-            doubled = min(settings.backoff_most_seconds, settings.backoff_seconds * 2 ** min(number - 1, 30))
-            wait = found.wait + self._rng.uniform(0, doubled)
-            if number == settings.attempts:
-                break
-            if used + wait >= settings.deadline_seconds:
-                cause += f"; it asks to wait {found.wait:g} s" if found.wait else ""
-                cause += f"; the deadline of {settings.deadline_seconds:g} s leaves no time for another attempt"
+            wait = self._wait(found, number)
+            if number == settings.attempts or used + wait >= settings.deadline_seconds:
                 break
             await self._sleeper(wait)
             used += wait
+        assert isinstance(found, Failure)
+        if number < settings.attempts:
+            cause += f"; it asks to wait {found.wait:g} s" if found.wait else ""
+            cause += f"; the deadline of {settings.deadline_seconds:g} s leaves no time for another attempt"
+        self._failed += found.kind != "empty"  # then the endpoint works, and the model says nothing
+        self._unreached = 0 if found.reached else self._unreached + 1
         return Reply(None, problem=f"{cause}; given up after {number} attempt{'s' if number > 1 else ''}")
+
+    def _wait(self, found: Failure, number: int) -> float:
+        """Seconds before the next attempt."""
+        doubled = min(self.settings.backoff_most_seconds, self.settings.backoff_seconds * 2 ** min(number - 1, 30))
+        return found.wait + self._rng.uniform(0, doubled)
 
     def _keep(self, key: str, body: dict[str, Any], found: wire.Answer, seconds: float, batch: _Batch) -> Reply:
         settings, spent = self.settings, self.spent
         batch.answered += 1
         spent.answered += 1
+        self._unreached = self._failed = self._vain = 0
         read, written = found.prompt_tokens, found.completion_tokens
-        cost = (read * settings.prompt_price + written * settings.completion_price) / 1e6
-        usage = Usage(read, written, seconds, cost)
+        usage = Usage(read, written, seconds, self._cost(read, written))
         if not found.metered:
             # a budget that counts nothing would be none: about two bytes a token read, and all that might have been written
             spent.unmetered += 1
             read, written = len(json.dumps(body)) // 2, int(body[settings.limit_field])
-            cost = (read * settings.prompt_price + written * settings.completion_price) / 1e6
-        spent.tokens += read + written
-        spent.cost += cost
+        self._charge(read, written)
         spent.untraced += settings.token_ids and found.trace is None
         self._fingerprint = found.fingerprint or self._fingerprint
         if found.problem:
@@ -267,6 +310,31 @@ class EndpointPolicy:
         reply = Reply(None, found.trace, found.text, found.tool_calls, found.cut, usage)
         self._journal.put(key, reply, self._fingerprint)
         return reply
+
+    def _cost(self, read: int, written: int) -> float:
+        return (read * self.settings.prompt_price + written * self.settings.completion_price) / 1e6
+
+    def _charge(self, read: int, written: int) -> None:
+        self.spent.tokens += read + written
+        self.spent.cost += self._cost(read, written)
+
+    def _stop(self) -> str:
+        """Why nothing more is sent; empty if it is."""
+        return "not sent, because the call was ended" if self._ending else self._down() or self._budget()
+
+    def _down(self) -> str:
+        """That the endpoint does not work, once that is sure."""
+        place = self._channel.place
+        last = self._last.removeprefix(f"{place}: ").removeprefix(f"{place} ")
+        # of many requests in one batch each is sent once before any is sent again
+        vain = self._vain >= _DOWN * self.settings.attempts * self.settings.concurrency
+        if vain or self._unreached >= _DOWN:
+            return (
+                f"no server answers at {place}: one request after the other did not reach it, the last with: {last}; is it running?"
+            )
+        if self._failed >= _BROKEN:
+            return f"the endpoint {place} does not work: {_BROKEN} requests in a row were given up, the last with: {last}"
+        return ""
 
     def _budget(self) -> str:
         tokens, money = self.settings.budget_tokens, self.settings.budget_money

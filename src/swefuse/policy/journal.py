@@ -15,21 +15,24 @@ from swefuse.records import TokenTrace
 class Journal:
     """Replies by key in the file ``path``; None keeps nothing. A line that a kill tore is ignored.
 
-    Several processes may append to one file; each sees what stood there when it opened it, and its own lines. ``tokens`` and
-    ``cost``: what the replies of the file took altogether. Raises UserError when the file cannot be opened.
+    Several processes may append to one file; each sees what stood there when it opened it, and its own lines. A file is made with
+    the first reply. ``tokens`` and ``cost``: what the replies of the file took altogether. Raises UserError when the file cannot
+    be opened.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.path, self.tokens, self.cost = path, 0, 0.0
         self._places: dict[str, tuple[int, int]] = {}
         self._file = -1
-        if path is None:
-            return
+        if path is not None and (path.exists() or not os.access(path.parent, os.W_OK | os.X_OK)):
+            self._open(path)
+            self._index(path)
+
+    def _open(self, path: Path) -> None:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise UserError(f"the journal {path} cannot be opened: {error.strerror}; name a file that can be written") from error
-        self._index(path)
 
     def _index(self, path: Path) -> None:
         at, last = 0, b"\n"
@@ -58,8 +61,10 @@ class Journal:
 
     def put(self, key: str, reply: Reply, fingerprint: str) -> None:
         """Keep a reply. It is in the hands of the operating system when this returns. Raises OSError when the disk is full."""
-        if self._file < 0:
+        if self.path is None:
             return
+        if self._file < 0:
+            self._open(self.path)
         entry = {
             "key": key,
             "text": reply.text,
@@ -80,7 +85,7 @@ class Journal:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-            self._places = {}
+        self.path, self._places = None, {}
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:

@@ -38,21 +38,26 @@ def pick_rule(request: Request, rng: random.Random) -> Choice:
 
 
 def pick_reference(request: Request, rng: random.Random) -> Choice:
-    """The choice whose action is the task's stored mending edit. Raises DataError when it does not apply here."""
+    """The choice whose action is the task's stored mending edit. Raises DataError when it is not among the choices."""
     stored = request.task.provenance.parameters
     for choice in request.choices:
         action = choice.action
         known = (str(action.line), str(action.nth), action.old, action.new)
         if known == (stored.get("line"), stored.get("nth"), stored.get("old"), stored.get("new")):
             return choice
-    raise DataError(f"the reference edit of task {request.task.id} is not among the {len(request.choices)} edits that apply")
+    raise DataError("the task's reference edit is not among the edits that are open")
 
 
 PICKERS: dict[str, Picker] = {"random": pick_random, "rule": pick_rule, "reference": pick_reference}
 
 
 class ScriptedPolicy:
-    """A policy that picks among the choices by a rule; see the module's text for the three that are built in."""
+    """A policy that picks among the choices by a rule; see the module's text for the three that are built in.
+
+    A picker that finds nothing raises DataError: that request has no answer then, and the others have.
+    """
+
+    certain = True  # asked again, it says the same: a problem is not worth another try
 
     def __init__(self, name: str, picker: Picker | None = None) -> None:
         self.name = name
@@ -63,6 +68,10 @@ class ScriptedPolicy:
         """The rule's name stands for the model."""
         return PolicyIdentity(model=f"scripted/{self.name}")
 
+    def cannot(self, guide: str) -> str:
+        """Why it cannot answer under a guide; empty if it can."""
+        return "" if guide == "choices" else f"the policy {self.name!r} chooses and cannot write: --set guide=choices"
+
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """Pick for each request with a generator of its own, so that batching changes nothing."""
         return [self._reply(request) for request in requests]
@@ -71,4 +80,7 @@ class ScriptedPolicy:
         if len(request.choices) == 1:
             return Reply(request.choices[0])
         rng = random.Random(f"{request.task.id}-{request.seed}-{len(request.steps)}")
-        return Reply(self.picker(request, rng))
+        try:
+            return Reply(self.picker(request, rng))
+        except DataError as error:
+            return Reply(None, problem=str(error))

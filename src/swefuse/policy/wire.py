@@ -11,6 +11,7 @@ from typing import Any
 from swefuse.policy.base import Freedom, Message, ToolCall
 from swefuse.records import TokenTrace
 
+EMPTY = "the reply is empty"
 EXTENSION = "swefuse"  # field of a choice in which our own server tells the whole token trace
 
 
@@ -113,13 +114,13 @@ def read_answer(value: Any) -> Answer | str:
     calls = _tool_calls(message.get("tool_calls"))
     if isinstance(calls, str):
         return calls
-    prompt, completion, metered = _usage(value.get("usage"))
+    prompt, completion, metered = usage(value)
     reason = choice.get("finish_reason")
     if reason == "error":
         return "the server says that the reply failed while it was written"
     filtered = "the server's content filter withheld the reply" if reason == "content_filter" else ""
-    if not text and not calls and not completion and reason != "length" and not filtered:
-        return "the reply is empty"
+    if not text.strip() and not calls and reason != "length" and not filtered and not _thought(message, value.get("usage")):
+        return EMPTY
     return Answer(
         text=text,
         tool_calls=calls,
@@ -158,10 +159,19 @@ def _tool_calls(value: Any) -> tuple[ToolCall, ...] | str:
     return tuple(calls)
 
 
-def _usage(value: Any) -> tuple[int, int, bool]:
-    if not isinstance(value, dict):
+def _thought(message: dict[str, Any], told: Any) -> bool:
+    """Whether a model thought before it said nothing: that is an answer, though a poor one."""
+    details = told.get("completion_tokens_details") if isinstance(told, dict) else None
+    spent = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    return bool(message.get("reasoning_content") or message.get("reasoning") or spent)
+
+
+def usage(value: Any) -> tuple[int, int, bool]:
+    """Tokens read and written of a reply's body, and whether it tells them."""
+    told = value.get("usage") if isinstance(value, dict) else None
+    if not isinstance(told, dict):
         return 0, 0, False
-    counts = value.get("prompt_tokens"), value.get("completion_tokens")
+    counts = told.get("prompt_tokens"), told.get("completion_tokens")
     if not all(type(count) is int and count >= 0 for count in counts):
         return 0, 0, False
     return int(counts[0] or 0), int(counts[1] or 0), True

@@ -10,6 +10,7 @@ import ast
 import builtins
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,6 +26,8 @@ MISSING = TestResult(outcome="missing", detail="no result: the process ended bef
 ABSENT = TestResult(outcome="missing", detail="no result: the run came to its end without this test")
 _REL, _ABS = 1e-6, 1e-9
 _SHOWN = 300
+_NAMED = 10  # files that cannot be collected
+_RAISED = re.compile(r"(?:E\s+)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*: .*)")
 _MOST = 200_000
 
 
@@ -80,23 +83,35 @@ def judge_pytest(expected: Sequence[str], output: Output, nonce: str) -> Judgeme
     if records and "unparsed" in records[0]:
         return _unparsed(expected, records)
     phases: dict[str, dict[str, TestResult]] = {}
-    broken, ended, status = "", False, -1
+    uncollected: list[str] = []
+    ended, status = False, -1
     for record in records:
         if record.get("nonce") != nonce or ended:
             return _tampered(expected, "a record after the end" if ended else "a record with a wrong nonce")
         if "end" in record:
             ended, status = True, record["end"]
         elif "collect" in record:
-            broken = broken or _clean(f"cannot collect {record['collect']}: {record.get('detail', '')}")
+            uncollected.append(f"cannot collect {record['collect']}: {collection_error(record)}")
         else:
             id_, when = str(record.get("id")), str(record.get("when"))
             if when in phases.setdefault(id_, {}):
                 return _tampered(expected, f"two results for test {id_[:80]!r}")
             phases[id_][when] = _phase(record)
     tests = {id_: ABSENT if ended and id_ not in phases else _whole(phases.get(id_, {}), output) for id_ in expected}
+    broken = "; ".join(_clean(one) for one in uncollected[:_NAMED])
     if ended and status not in (0, 1):
         ended, broken = False, broken or f"pytest ended with status {status}"
     return _conclude(tests, expected, ended, output, broken)
+
+
+def collection_error(record: dict[str, Any]) -> str:
+    """What was raised when a file was collected: the last line of its traceback that says so, else the last one.
+
+    Example: ``… in <module>\\n    import n\\nE   ImportError: no n`` -> ``ImportError: no n``.
+    """
+    rows = [row.strip() for row in str(record.get("detail", "")).split("\n") if row.strip()]
+    raised = [match[1] for row in rows if (match := _RAISED.fullmatch(row))]
+    return (raised or rows or [""])[-1].removeprefix("E ").strip()
 
 
 def compare(call: Call, record: dict[str, Any]) -> TestResult:

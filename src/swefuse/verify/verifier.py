@@ -31,7 +31,7 @@ DIFFERENT = "the runs fail in different ways"
 FIRST_CPU_S = 2.0  # most suites take a tenth of it; the rest of the limit is for those whose reference is slow itself
 SLOWER = 10.0
 MOST_DECOYS = 256  # tasks whose canaries, and whose reference's results, are remembered
-VERSION = 7  # part of every cache key: raise it whenever the same candidate may get another verdict
+VERSION = 8  # part of every cache key: raise it whenever the same candidate may get another verdict
 
 
 class Verifier:

@@ -9,7 +9,7 @@ from typing import Any
 from swefuse.errors import DataError
 from swefuse.records import Kind, Outcome, Suite, Task, TestResult
 from swefuse.sandbox.base import Output, Sandbox
-from swefuse.verify.judge import parsed_records
+from swefuse.verify.judge import collection_error, parsed_records
 from swefuse.verify.tests import Limits
 from swefuse.workspace import Files, ref
 
@@ -121,7 +121,7 @@ def report(output: Output, nonce: str) -> Report:
         if "end" in record:
             ended = record["end"] in (0, 1)
         elif "collect" in record:
-            broken = broken or f"{record['collect']}: {record.get('detail')}"
+            broken = broken or f"{record['collect']}: {collection_error(record)}"
         else:
             phases.setdefault(str(record.get("id")), {})[str(record.get("when"))] = str(record.get("outcome"))
     results = {id_: _whole(reported) for id_, reported in phases.items()}
