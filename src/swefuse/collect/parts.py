@@ -27,6 +27,7 @@ class Row:
     ``outcome`` is empty where the policy gave no answer: then nothing was judged that it did. ``tried``: ways that came to a
     verdict, one or none for an episode and as many as there were for a search. ``again``: it says nothing of the policy, because
     something else failed, and is to be asked again. ``policy_s``: seconds that the policy took for it alone.
+    ``detail``: more of the reason.
     """
 
     task: str
@@ -43,6 +44,7 @@ class Row:
     tried: int = 1
     again: bool = False
     undone: dict[str, int] = field(default_factory=dict)
+    detail: str = ""
 
 
 @dataclass(slots=True)

@@ -67,6 +67,9 @@ class GatherConfig(BaseModel):
     dead: Literal["out", "kept"] = Field(
         "out", description="dead ends of a search: left out, or kept in context and out of the loss"
     )
+    compare: int = Field(
+        48, ge=0, description="generated calls on which a policy's solution of a function must agree with the reference; 0: none"
+    )
     keep_refused: bool = Field(True, description="write what refused attempts did to refused.jsonl; false: less on the disk")
     chunk: int = Field(32, ge=1, description="episodes that go in step, with a policy in this process")
     workers: int = Field(2, ge=1, description="verifier processes")
@@ -122,7 +125,7 @@ def check(config: GatherConfig, method: Method) -> None:
     """Raises UserError for a setting that was given and would have no effect, and for settings that do not go together."""
     idle = set() if method == "search" else {"tries", "best", "heat", "dead"}
     if method == "replay":
-        idle |= {"guide", *_WRITING, "chunk"}
+        idle |= {"guide", *_WRITING, "chunk", "compare"}
     elif config.guide == "choices":
         idle |= _WRITING - ({"tokens"} if method == "search" else set()) - {"temperature"} | {"heat", "dead"}
     if given := sorted(idle & config.model_fields_set):

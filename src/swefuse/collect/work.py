@@ -8,6 +8,7 @@ from functools import partial
 from threading import Event, Lock
 
 from swefuse.collect.agent import Beat, Judge, play
+from swefuse.collect.compare import DIFFERS, difference
 from swefuse.collect.episode import WHY, Episode, How, Start, StopReason, finished
 from swefuse.collect.parts import Part, Row
 from swefuse.collect.plan import GatherConfig, Method, Unit
@@ -72,6 +73,7 @@ class Worker:
             part = work(number, starts, judge, partial(self.clock.beat, number))
             for row, (_, attempt) in zip(part.rows, units, strict=True):
                 row.attempt = attempt
+            self._compared(part)
         if not self.config.keep_refused:
             part.refused = []
         known = {one.id for one in (*part.made, *part.refused)}
@@ -99,6 +101,21 @@ class Worker:
             part.verified += verified
             self.clock.tell(number, done)
         return part
+
+    def _compared(self, part: Part) -> None:
+        """Refuse what passes the tests and answers otherwise than the reference where no test asks."""
+        if not self.config.compare or not part.made:
+            return
+        tasks = {task.id: task for task in self.tasks}
+        items = [(tasks[one.task_id], one) for one in part.made]
+        told = list(self.executor.map(partial(difference, self.config.compare), items))
+        wrong = {one.id: why for (_, one), why in zip(items, told, strict=True) if why}
+        part.refused += [one for one in part.made if one.id in wrong]
+        part.made = [one for one in part.made if one.id not in wrong]
+        for row in part.rows:
+            ids = row.trajectory.split()
+            if not row.why and ids and all(name in wrong for name in ids):
+                row.why, row.detail = DIFFERS, wrong[ids[0]]
 
     def _played(self, number: int, starts: Sequence[Start], judge: Judge, beat: Beat) -> Part:
         assert self.policy is not None

@@ -64,22 +64,27 @@ def init_worker(
     return _verifier
 
 
+def verifier() -> Verifier:
+    """This process's verifier, which is made with its defaults if ``init_worker`` has not run."""
+    return _verifier or init_worker()
+
+
 def verify_one(item: Candidate | Patched) -> Verdict:
-    """Verify in this process's verifier, which is made with its defaults if ``init_worker`` has not run."""
-    verifier = _verifier or init_worker()
+    """Verify in this process's verifier."""
+    own = verifier()
     if isinstance(item, Candidate):
-        return verifier.verify(item.task, item.files, item.form, item.repeats, item.visible_only, item.fresh, item.fail_fast)
+        return own.verify(item.task, item.files, item.form, item.repeats, item.visible_only, item.fresh, item.fail_fast)
     form = pick_suite(item.task, item.form).form
-    verifier.tally["candidates"] += 1
-    verifier.tally["refused"] += 1
+    own.tally["candidates"] += 1
+    own.tally["refused"] += 1
     if not item.patch.strip():
         return Verdict(outcome=Outcome.FAILED, form=form, reason="the patch is empty")
     try:
         files = apply_patch(item.task.files, item.patch).files
     except PatchError as error:
         return Verdict(outcome=Outcome.UNPARSED, form=form, reason=str(error)[:1000])
-    verifier.tally.subtract(("candidates", "refused"))  # it is counted as a state
-    return verifier.verify(item.task, files, item.form, item.repeats, fresh=item.fresh, fail_fast=item.fail_fast)
+    own.tally.subtract(("candidates", "refused"))  # it is counted as a state
+    return own.verify(item.task, files, item.form, item.repeats, fresh=item.fresh, fail_fast=item.fail_fast)
 
 
 def verify_many(items: Iterable[Candidate | Patched], executor: Executor, tally: Counter[str] | None = None) -> Iterator[Verdict]:
@@ -96,10 +101,10 @@ def _tallied(found: Iterator[tuple[Verdict, Counter[str]]], tally: Counter[str])
 
 
 def _counted(item: Candidate | Patched) -> tuple[Verdict, Counter[str]]:
-    verifier = _verifier or init_worker()
-    before = verifier.tally.copy()
+    own = verifier()
+    before = own.tally.copy()
     verdict = verify_one(item)
-    return verdict, verifier.tally - before
+    return verdict, own.tally - before
 
 
 def saved(tally: Counter[str]) -> str:
