@@ -26,3 +26,11 @@ def test_a_run_is_diagnosed(tmp_path: Path, capsys: Capture) -> None:
 def test_a_folder_without_a_run_is_told(tmp_path: Path, capsys: Capture) -> None:
     assert main(["train", "diagnose", str(tmp_path)]) == 2
     assert "holds no run of stage 2" in capsys.readouterr().err
+
+
+def test_memory_is_planned(capsys: Capture) -> None:
+    assert main(["train", "plan", "--model", "llama-1b", "--devices", "1", "--devices", "8", "--json", "--set", "length=64"]) == 0
+    one, eight = json.loads(capsys.readouterr().out)
+    assert one["devices"] == 1 and one["weights"] == 8 * eight["weights"] and one["total"] > eight["total"]
+    assert main(["train", "plan", "--model", "llama-1", "--devices", "1"]) == 2
+    assert "did you mean 'llama-1b'" in capsys.readouterr().err

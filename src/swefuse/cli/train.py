@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,7 @@ from swefuse.cli.console import stage_progress
 
 _SFT = "swefuse train sft --model runs/quickstart/models/base --library runs/quickstart/library.db --out runs/sft"
 _RLVR = "swefuse train rlvr --model runs/sft/model --tasks runs/tasks --set objective=bt --out runs/rlvr"
+_PLAN = "swefuse train plan --model llama-8b"
 
 app = group("train", "Train a model: sft (on proven trajectories), then rlvr (on verified rewards).", _SFT, _RLVR)
 
@@ -73,4 +75,28 @@ def diagnose(
         print_json(found)
         return
     for line in lines(found):
+        say(line)
+
+
+@app.command("plan", epilog=example(_PLAN, f"{_PLAN} --set lora=16 --set length=32768"))
+def plan(
+    model: Annotated[str, typer.Option("--model", metavar="NAME", help="Folder, cached hub id, or a shape such as llama-8b.")],
+    devices: Annotated[
+        list[int] | None, typer.Option("--devices", min=1, help="Devices that share the work; may be repeated.")
+    ] = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """How much memory training takes on each device, before anything is bought."""
+    with extras():
+        from swefuse.learn.plan import PlanSettings, table
+        from swefuse.learn.plan import plan as planned
+
+    settings = prepare(PlanSettings, config, overrides or [])
+    found = [planned(model, settings, count) for count in devices or [1, 8, 64]]
+    if as_json:
+        print_json([{**asdict(one), "total": one.total} for one in found])
+        return
+    for line in table(found):
         say(line)
