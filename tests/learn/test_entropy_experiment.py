@@ -93,6 +93,7 @@ def row(mode: str, noise: str, seed: int, after: list[float]) -> dict[str, Any]:
     return {
         "arm": f"{mode}{noise}{seed}", "objective": "group", "noise": noise, "mode": mode, "seed": seed, "before": [0.5, 0.1, 0.3],
         "after": after, "wrong": 0.2, "fitted_false_pass": 0.1, "effective_share": 0.5, "decisive_accuracy": None, "kl": 0.1,
+        "trained_tokens": 200.0 if mode == "soft" else 100.0,
         "policy_entropy": 1.0,
     }  # fmt: skip
 
@@ -112,6 +113,7 @@ def test_the_figures_by_hand(quickstart: Path, tmp_path: Path) -> None:
     assert cells["clean", "off"]["gain"] == pytest.approx([20, 20, 20]) and off["by_seed"] == pytest.approx([0, 10])
     assert off["kept"] == pytest.approx(0.25) and oracle["kept"] == pytest.approx(0.75)
     assert oracle["against_off"] == pytest.approx([10, 10, 10]) and soft["against_off"] == pytest.approx([-10, -10, -10])
+    assert (off["tokens_x"], soft["tokens_x"]) == (1.0, 2.0)
     assert cells["false_pass:0.2", "recorded"]["against_off"] == pytest.approx([0, 0, 0]), "over the seed that both have"
     four = 100 * sum((1 - p) ** 4 - (1 - p - 0.1) ** 4 for p in (0.5, 0.1, 0.3)) / 3
     later = 100 * sum((1 - p) ** 4 - (1 - p - 0.2) ** 4 for p in (0.5, 0.1, 0.3)) / 3

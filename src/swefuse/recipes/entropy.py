@@ -224,7 +224,8 @@ def _one(config: EntropyConfig, quickstart: Path, out: Path, arm: Arm) -> dict[s
         "wrong": verify.wrong / max(1, verify.seen), "fitted_false_pass": learnt.baseline.noise[0],
         "effective_share": _mean(row["effective_share"] for row in figures if row["weights_on"]),
         "decisive_accuracy": _mean(row["decisive_accuracy"] for row in figures[len(figures) // 2 :]),
-        "kl": figures[-1]["kl"], "policy_entropy": figures[-1]["policy_entropy"],
+        "trained_tokens": sum(row["trained_tokens"] for row in figures), "kl": figures[-1]["kl"],
+        "policy_entropy": figures[-1]["policy_entropy"],
     }  # fmt: skip
 
 

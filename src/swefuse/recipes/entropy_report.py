@@ -39,6 +39,7 @@ def summarise(config: EntropyConfig, quickstart: Path, out: Path) -> dict[str, A
             "objective": objective, "noise": noise, "mode": mode, **_figures(members, clusters),
             "against_off": _against(members, off, clusters) if mode != "off" else None,
             "kept": _kept(members, clean) if noise != "clean" else None,
+            "tokens_x": _tokens(members, clean or off),
         })  # fmt: skip
     return {"tasks": len(tasks), "functions": len(set(clusters)), "arms": len(found), "cells": cells}
 
@@ -88,6 +89,12 @@ def _kept(members: Sequence[dict[str, Any]], clean: Sequence[dict[str, Any]]) ->
         return None
     own, other = (fmean(fmean(_points(row, 1)) for row in side if row["seed"] in seeds) for side in (members, clean))
     return own / other if other > 0 else None
+
+
+def _tokens(members: Sequence[dict[str, Any]], base: Sequence[dict[str, Any]]) -> float | None:
+    """Tokens that updates put through the model, as a multiple of those of ``off`` without errors."""
+    own, other = (_mean([row["trained_tokens"] for row in side]) for side in (members, base))
+    return own / other if own is not None and other else None
 
 
 def sentences(summary: dict[str, Any]) -> list[str]:
@@ -142,13 +149,14 @@ def markdown(summary: dict[str, Any], command: str) -> str:
 {summary["arms"]} arms, seeds {", ".join(map(str, seeds))}; {summary["tasks"]} held-out tasks of {summary["functions"]} functions.
 pass@1 and pass@4 are exact. Gains are points over the model after stage 1, with the 95 % interval that resamples functions; `kept`
 is the share of the gain that `off` has without errors, `wrong` the share of changed states whose verdict was wrong, `e` the rate of
-false passes that the value model fitted, `in effect` the effective sample size of the pairs.
+false passes that the value model fitted, `in effect` the effective sample size of the pairs, `tokens` what updates put through the
+model against `off` without errors: groups of equal rewards cost nothing, and a doubted label makes none equal.
 
 """
     said = "".join(f"* {sentence}\n" for sentence in sentences(summary))
     table = (
-        "\n| objective | errors | weights | gain | by seed | against off | pass@4 | kept | wrong | e | in effect |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|\n"
+        "\n| objective | errors | weights | gain | by seed | against off | pass@4 | kept | wrong | e | in effect | tokens |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|\n"
     )
     return head + said + table + "".join(_line(c) for c in summary["cells"])
 
@@ -160,6 +168,7 @@ def _line(c: dict[str, Any]) -> str:
         " ".join(f"{gain:+.1f}" for gain in c["by_seed"]), against, "{:+.1f} [{:+.1f}, {:+.1f}]".format(*c["gain_pass4"]),
         "" if c["kept"] is None else f"{c['kept']:.0%}", f"{c['wrong']:.0%}", f"{c['fitted_false_pass']:.2f}",
         "" if c["effective_share"] is None else f"{c['effective_share']:.0%}",
+        "" if c["tokens_x"] is None else f"{c['tokens_x']:.1f}x",
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |\n"
 
