@@ -34,3 +34,9 @@ def test_memory_is_planned(capsys: Capture) -> None:
     assert one["devices"] == 1 and one["weights"] == 8 * eight["weights"] and one["total"] > eight["total"]
     assert main(["train", "plan", "--model", "llama-1", "--devices", "1"]) == 2
     assert "did you mean 'llama-1b'" in capsys.readouterr().err
+
+
+def test_settings_of_a_check_need_one(tmp_path: Path, capsys: Capture) -> None:
+    given = ["--model", str(tmp_path), "--library", str(tmp_path / "l.db"), "--out", str(tmp_path / "out"), "--set", "patience=2"]
+    assert main(["train", "sft", *given]) == 2
+    assert "'patience' has no effect without --check" in capsys.readouterr().err

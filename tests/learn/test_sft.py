@@ -133,3 +133,43 @@ def test_adapters_train_and_are_merged(tmp_path: Path) -> None:
 
 def test_computing_activations_again_changes_nothing(tmp_path: Path) -> None:
     assert apart(weights_after(tmp_path / "kept"), weights_after(tmp_path / "again", recompute=True)) < 1e-9
+
+
+def checked(out: Path, values: list[float], progress: Any = None, **changes: Any) -> dict[str, torch.Tensor]:
+    """Trained for six steps with a check every second one, which gives ``values`` in turn."""
+    given = {"steps": 6, "batch": 4, "warmup": 0, "lr": 1e-3, "save_every": 2, **changes}
+    rest, seen = iter(values), progress or (lambda done, total: None)
+    chosen = SftSettings.model_validate(given)
+    trained = fine_tune(model(), tokenizer(), examples(), chosen, out, seen, lambda: next(rest))
+    return {name: value.clone() for name, value in trained.state_dict().items()}
+
+
+def test_the_state_that_did_best_in_the_check_is_kept(tmp_path: Path) -> None:
+    early = weights_after(tmp_path / "plain", steps=6, save_every=2)
+    best = checked(tmp_path / "best", [0.2, 0.5, 0.4])
+    last = checked(tmp_path / "last", [0.2, 0.3, 0.4])
+    assert apart(last, early) == 0 < apart(best, last)
+    rows = [json.loads(row) for row in (tmp_path / "best" / "metrics.jsonl").read_text().splitlines()]
+    assert [(row["step"], row["pass1"]) for row in rows if "pass1" in row] == [(2, 0.2), (4, 0.5), (6, 0.4)]
+
+    def stop(done: int, total: int) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        checked(tmp_path / "cut", [0.2, 0.5], stop)
+    assert apart(best, checked(tmp_path / "cut", [0.4])) == 0, "what was best before the stop still counts"
+
+
+def test_training_ends_where_nothing_gets_better(tmp_path: Path) -> None:
+    seen: list[int] = []
+    kept = checked(tmp_path / "out", [0.5, 0.4], lambda done, total: seen.append(done), patience=1)
+    assert seen[-1] <= 5 and apart(kept, checked(tmp_path / "out", [], patience=1)) == 0, "and it has ended for a later call too"
+    assert apart(kept, checked(tmp_path / "whole", [0.5, 0.4, 0.3])) == 0
+
+
+def test_a_state_of_another_base_is_not_gone_on_with(tmp_path: Path) -> None:
+    weights_after(tmp_path)
+    settings = SftSettings(steps=2, batch=4, warmup=0, lr=1e-3)
+    with pytest.raises(ConfigError, match="made with other base"):
+        fine_tune(model(seed=1), tokenizer(), examples(), settings, tmp_path, lambda done, total: None)

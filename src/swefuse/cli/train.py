@@ -23,6 +23,7 @@ from swefuse.cli.common import (
     say,
 )
 from swefuse.cli.console import stage_progress
+from swefuse.errors import UserError
 
 _SFT = "swefuse train sft --model runs/quickstart/models/base --library runs/quickstart/library.db --out runs/sft"
 _RLVR = "swefuse train rlvr --model runs/sft/model --tasks runs/tasks --set objective=bt --out runs/rlvr"
@@ -36,6 +37,10 @@ def sft(
     model: ModelOption,
     library: Annotated[Path, typer.Option("--library", metavar="LIB", help="Library whose accepted trajectories are learnt.")],
     out: OutOption,
+    check: Annotated[
+        Path | None,
+        typer.Option("--check", metavar="DIR", help="Tasks whose held-out part decides which state is kept."),
+    ] = None,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
@@ -44,8 +49,11 @@ def sft(
         from swefuse.learn.sft import SftSettings, run
 
     settings = prepare(SftSettings, config, overrides or [], out)
+    idle = sorted({"check_tasks", "patience"} & settings.model_fields_set)
+    if idle and check is None:
+        raise UserError(f"{idle[0]!r} has no effect without --check DIR")
     with stage_progress("sft") as progress:
-        typer.echo(run(settings, model, library, out, progress))
+        typer.echo(run(settings, model, library, out, progress, check))
 
 
 @app.command("rlvr", epilog=example(_RLVR))

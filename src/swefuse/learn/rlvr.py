@@ -22,7 +22,7 @@ import torch
 from swefuse.collect.agent import Verify
 from swefuse.errors import ConfigError, InfraError
 from swefuse.learn.batch import Example
-from swefuse.learn.checkpoint import check_same, keep_lines, load_state, save_state
+from swefuse.learn.checkpoint import check_same, fingerprint, keep_lines, load_state, save_state
 from swefuse.learn.entropy import Known, Weigher, effective_size, kept_below, moved, normalised_entropy
 from swefuse.learn.learnt import Learnt
 from swefuse.learn.model import give_back, load, save, steady
@@ -106,7 +106,8 @@ def train(
     if len(tasks) < settings.tasks:
         raise ConfigError(f"{len(tasks)} tasks are fewer than one round needs ({settings.tasks})")
     out.mkdir(parents=True, exist_ok=True)
-    this = {"settings": settings.model_dump(mode="json"), "tasks": content_hash([task.id for task in tasks])}
+    names = content_hash([task.id for task in tasks])
+    this = {"settings": settings.model_dump(mode="json"), "tasks": names, "base": fingerprint(models.reference)}
     state = State.begin(models, settings)
     begun = load_state(out / STATE)
     if begun is not None:

@@ -23,9 +23,11 @@ from transformers import PrinterCallback, TrainerCallback
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
+from swefuse.collect import protocol
 from swefuse.errors import ConfigError, DataError
 from swefuse.learn.batch import Example, SftBatch, bucketed, collate
-from swefuse.learn.checkpoint import check_same, keep_lines, load_state, save_state
+from swefuse.learn.board import Place, exact_pass, make_board
+from swefuse.learn.checkpoint import Best, check_same, fingerprint, keep_lines, load_state, save_state
 from swefuse.learn.examples import init_codec, make_examples, without_tail
 from swefuse.learn.losses import token_logprobs
 from swefuse.learn.model import give_back, load, output_layer, save, steady
@@ -34,14 +36,17 @@ from swefuse.learn.tokens import codec_for, remember
 from swefuse.library.store import Library
 from swefuse.policy.trie import autocast
 from swefuse.records import content_hash
+from swefuse.sandbox.choose import AUTO, resolve
 from swefuse.scale.executor import ProcessExecutor
+from swefuse.tasks.store import load_tasks
+from swefuse.verify.many import init_worker, verify_many
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Progress = Callable[[int, int], None]
 GIVE_BACK = 100  # steps
-STATE = "state.pt"
+STATE, BEST = "state.pt", "best.pt"
 
 
 class SftSettings(BaseModel):
@@ -68,7 +73,9 @@ class SftSettings(BaseModel):
     short_first: float = Field(0.35, ge=0, le=1, description="share of the steps that see only the shorter half of the data")
     lora: int = Field(0, ge=0, description="rank of low-rank adapters on every inner matrix, merged at the end; 0: all weights")
     recompute: bool = Field(False, description="compute activations again in the backward pass: less memory, a third more time")
-    save_every: int = Field(200, ge=1, description="steps between the states that a stopped run goes on from, about")
+    save_every: int = Field(200, ge=1, description="steps between the states that a stopped run goes on from, about; and checks")
+    check_tasks: int = Field(64, ge=1, description="held-out tasks of --check that decide which state is the best")
+    patience: int = Field(0, ge=0, description="checks without a better one after which training ends; 0: it goes on to the end")
     report: Literal["none", "tensorboard", "wandb", "trackio"] = Field("none", description="also log the steps there")
     seed: int = Field(0, ge=0, description="order of the data")
 
@@ -123,16 +130,20 @@ def trained_rows(examples: Sequence[Example], settings: SftSettings) -> Sequence
     return examples if settings.tail else [without_tail(example) for example in examples]
 
 
+def _write(path: Path, row: dict[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+
 class _Log(TrainerCallback):
     """Writes metrics.jsonl, reports progress, and saves states. ``done``: steps of the calls before this one."""
 
-    def __init__(self, path: Path, progress: Progress, done: int, every: int, keep: Callable[[int], None]) -> None:
+    def __init__(self, path: Path, progress: Progress, done: int, every: int, keep: Callable[[int], bool]) -> None:
         self.path, self.progress, self.done, self.every, self.keep = path, progress, done, every, keep
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
         """One line for each logged step."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"step": self.done + state.global_step, **(logs or {})}) + "\n")
+        _write(self.path, {"step": self.done + state.global_step, **(logs or {})})
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Progress in steps."""
@@ -141,9 +152,9 @@ class _Log(TrainerCallback):
         self.progress(self.done + state.global_step, self.done + state.max_steps)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Save what the steps so far made; their line in metrics.jsonl is written by now."""
-        if state.global_step and state.global_step % self.every == 0:
-            self.keep(self.done + state.global_step)
+        """Save what the steps so far made, whose line in metrics.jsonl is written by now; training ends if that was enough."""
+        if state.global_step and state.global_step % self.every == 0 and self.keep(self.done + state.global_step):
+            control.should_training_stop = True
 
 
 class _Trainer(SFTTrainer):
@@ -192,9 +203,13 @@ def fine_tune(
     settings: SftSettings,
     out: Path,
     progress: Progress,
+    check: Callable[[], float] | None = None,
 ) -> PreTrainedModel:
-    """Train ``model`` in place on ``examples`` and return it. ``out`` gets metrics.jsonl, and the state from which a stopped call
-    goes on to the same end. Raises ConfigError for batches that do not divide and for a folder that holds another run."""
+    """Train ``model`` in place on ``examples`` and return it: with a ``check``, as it was when that gave the most.
+
+    ``out`` gets metrics.jsonl, and the state from which a stopped call goes on to the same end. Raises ConfigError for batches that
+    do not divide and for a folder that holds another run.
+    """
     from datasets import Dataset  # type: ignore[import-untyped]
 
     micro = settings.micro_batch or settings.batch
@@ -202,23 +217,39 @@ def fine_tune(
         raise ConfigError(f"micro_batch {micro} does not divide batch {settings.batch}")
     examples = trained_rows(examples, settings)
     out.mkdir(parents=True, exist_ok=True)
+    names = content_hash([[e.name, len(e.ids)] for e in examples])
+    this = {"settings": settings.model_dump(mode="json"), "examples": names, "base": fingerprint(model)}
     adapted = _adapted(model, settings.lora)
     optimizer = make_optimizer(model, settings.optimizer, settings.lr, settings.weight_decay)
-    this = {"settings": settings.model_dump(mode="json"), "examples": content_hash([[e.name, len(e.ids)] for e in examples])}
-    done = _resumed(out, this, model, optimizer)
+    best = Best(out / BEST, check) if check else None
+    done = _resumed(out, this, model, optimizer, best)
     flat = [number for batch in batch_order([len(e.ids) for e in examples], settings)[done:] for number in batch]
+
+    def keep(step: int) -> bool:
+        """Save the state after ``step`` steps; whether that was enough."""
+        if best:
+            _write(out / "metrics.jsonl", {"step": step, "pass1": best.look(model, step)})
+        enough = bool(best and settings.patience and best.since >= settings.patience)
+        last = settings.steps if enough else step
+        state = {
+            "done": last,
+            "model": model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "best": best.state() if best else {},
+        }
+        save_state(out / STATE, {**this, **state})
+        return enough
+
     if flat:
         vocabulary, pad = model.config.vocab_size, tokenizer.pad_token_id or 0
 
         def collator(rows: list[dict[str, int]]) -> dict[str, Any]:
             return {"batch": collate([examples[row["example"]] for row in rows], vocabulary, pad), "rows": len(rows)}
 
-        def keep(step: int) -> None:
-            save_state(out / STATE, {**this, "done": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()})
-
         arguments = _arguments(model, settings, out, done)
         lines = int(arguments.logging_steps)
-        every = lines * max(1, round(settings.save_every / lines))
+        log = _Log(out / "metrics.jsonl", progress, done, lines * max(1, round(settings.save_every / lines)), keep)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate(done + step, settings))
         trainer = _Trainer(
             settings,
             model=model,
@@ -226,15 +257,15 @@ def fine_tune(
             processing_class=tokenizer,
             data_collator=collator,
             train_dataset=Dataset.from_dict({"example": flat}),
-            optimizers=(
-                optimizer,
-                torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate(done + step, settings)),
-            ),
-            callbacks=[_Log(out / "metrics.jsonl", progress, done, every, keep)],
+            optimizers=(optimizer, schedule),
+            callbacks=[log],
         )
         trainer.remove_callback(PrinterCallback)  # we report progress ourselves
         trainer.train()
-        keep(settings.steps)
+        if done + trainer.state.global_step == settings.steps:
+            keep(settings.steps)
+    if best:
+        best.restore(model)
     if adapted is not None:
         adapted.merge_and_unload()
     return model
@@ -252,8 +283,8 @@ def _adapted(model: PreTrainedModel, rank: int) -> Any:
         return get_peft_model(model, config)
 
 
-def _resumed(out: Path, this: dict[str, Any], model: PreTrainedModel, optimizer: torch.optim.Optimizer) -> int:
-    """How many steps are done: those of the state in ``out``, which model and optimizer take over; metrics.jsonl is cut there."""
+def _resumed(out: Path, this: dict[str, Any], model: PreTrainedModel, optimizer: torch.optim.Optimizer, best: Best | None) -> int:
+    """How many steps are done: those of the state in ``out``, which all take over; metrics.jsonl is cut there."""
     state = load_state(out / STATE)
     done = 0
     if state is not None:
@@ -261,6 +292,8 @@ def _resumed(out: Path, this: dict[str, Any], model: PreTrainedModel, optimizer:
             check_same(out / STATE, state, key, now)
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
+        if best and state["best"]:
+            best.resume(state["best"])
         done = int(state["done"])
     keep_lines(out / "metrics.jsonl", "step", done)
     return done
@@ -289,20 +322,38 @@ def _arguments(model: PreTrainedModel, settings: SftSettings, out: Path, done: i
     )
 
 
-def run(settings: SftSettings, model: Path, library: Path, out: Path, progress: Progress = lambda done, total: None) -> Path:
+def run(
+    settings: SftSettings, model: Path, library: Path, out: Path, progress: Progress = lambda done, total: None,
+    check: Path | None = None,
+) -> Path:  # fmt: skip
     """Stage 1 from a model folder on the accepted trajectories of a library; ``out/model`` loads with ``from_pretrained``.
 
-    Raises DataError when the library holds no accepted trajectory.
+    ``check``: a folder of tasks, of which the held-out ones decide by executed pass@1 which state of the model is the best. Raises
+    DataError when the library holds no accepted trajectory or ``check`` no task that can be checked.
     """
     with Library(library) as store:
         items = [(entry.task, entry.trajectory) for entry in store.iter_accepted()]
     if not items:
         raise DataError(f"{library} holds no accepted trajectory; 'swefuse library stats {library}' shows why")
+    board = _board(check, settings.check_tasks) if check else []
     with ProcessExecutor(2, init_codec, (model, settings.dialect), chunk=8) as executor:
         examples = make_examples(items, executor)
     steady(settings.seed, 1)
     learner, tokenizer = load(model)
-    remember(tokenizer, codec_for(tokenizer, settings.dialect))
-    fine_tune(learner, tokenizer, examples, settings, out, progress)
+    codec = codec_for(tokenizer, settings.dialect)
+    remember(tokenizer, codec)
+    executed = (lambda: sum(exact_pass(learner, codec, board)) / len(board)) if board else None
+    fine_tune(learner, tokenizer, examples, settings, out, progress, executed)
     save(learner, tokenizer, out / "model")
     return out
+
+
+def _board(place: Path, count: int) -> list[Place]:
+    """The first held-out tasks of a folder that are one function each, every open edit of them verified."""
+    known = load_tasks(place / "tasks.jsonl" if place.is_dir() else place)
+    tasks = [task for task in known if task.split != "train" and task.suite("calls") and protocol.choices(task, task.files, ())]
+    if not tasks:
+        raise DataError(f"{place} has no held-out task (of another split than 'train') that is one function with tests by calls")
+    tasks.sort(key=lambda task: content_hash(["check", task.id]))  # of every split
+    with ProcessExecutor(2, init_worker, (resolve(AUTO),), chunk=16) as executor:
+        return make_board(tasks[:count], lambda items: verify_many(items, executor))
