@@ -30,6 +30,13 @@ def test_the_exact_chance_is_the_share_of_samples_that_solve() -> None:
     solving = {messages[open_[at]] for at in place.good}
     share = sum(messages[choice] in solving for choice in drawn if choice) / 600
     assert share == pytest.approx(chances[0], abs=4 * (chances[0] * (1 - chances[0]) / 600) ** 0.5)
+    warm = LocalPolicy(learner, codec, "m", temperature=0.5)
+    drawn = [reply.choice for reply in warm.act([Request(place.task, place.steps, open_, seed) for seed in range(600)])]
+    share, (chance,) = (
+        sum(messages[choice] in solving for choice in drawn if choice) / 600,
+        exact_pass(learner, codec, board[:1], 0.5),
+    )
+    assert share == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 600) ** 0.5) and abs(chance - chances[0]) > 1e-4
     assert exact_pass(learner, codec, board[::-1]) == pytest.approx(chances[::-1], abs=1e-9)
 
 

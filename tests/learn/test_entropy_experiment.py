@@ -107,6 +107,8 @@ def test_the_figures_by_hand(quickstart: Path, tmp_path: Path) -> None:
         row("recorded", "false_pass:0.2", 0, [0.5, 0.1, 0.3]), row("random", "false_pass:0.2", 0, [0.5, 0.1, 0.35]),
     ]  # fmt: skip
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in made))
+    cold = {"1.0": [0.5, 0.1, 0.3], "0.6": [0.7, 0.1, 0.4], "0.2": [0.6, 0.1, 0.3]}
+    (tmp_path / "sharpened.json").write_text(json.dumps(cold))
     summary = summarise(config(), quickstart, tmp_path)
     cells = {(c["noise"], c["mode"]): c for c in summary["cells"]}
     off, oracle, soft = (cells["false_pass:0.2", mode] for mode in ("off", "oracle", "soft"))
@@ -119,12 +121,13 @@ def test_the_figures_by_hand(quickstart: Path, tmp_path: Path) -> None:
     later = 100 * sum((1 - p) ** 4 - (1 - p - 0.2) ** 4 for p in (0.5, 0.1, 0.3)) / 3
     assert oracle["gain_pass4"][0] == pytest.approx((four + later) / 2)
     told = "\n".join(sentences(summary))
+    assert "the untrained model at temperature 0.6 gives +10.0 [" in told
     assert "knowing every error is worth +10.0 points [+10.0, +10.0]" in told
     assert "no weighting is better than `off`" in told and "worse than `off`: `soft` (-10.0 [-10.0, -10.0])" in told
     assert "within noise of `off`: `recorded`" in told and "`random`" in told
     assert markdown(summary, "x").count("\n| group |") == 6
     blind = {**summary, "cells": [{**oracle, "against_off": [0.5, -1.0, 2.0]}, off]}
-    assert "no weighting can be ranked here" in sentences(blind)[0]
+    assert "no weighting can be ranked here" in sentences(blind)[1]
 
 
 def test_nothing_done_is_told(quickstart: Path, tmp_path: Path) -> None:

@@ -92,14 +92,14 @@ def load_board(path: Path, tasks: Sequence[Task]) -> list[Place]:
 
 
 @torch.no_grad()
-def exact_pass(model: PreTrainedModel, codec: Codec, board: Sequence[Place]) -> list[float]:
-    """The probability, for each place, that one sample at temperature 1 solves the task."""
+def exact_pass(model: PreTrainedModel, codec: Codec, board: Sequence[Place], temperature: float = 1.0) -> list[float]:
+    """The probability, for each place, that one sample at a temperature solves the task."""
     was_training = model.training
     model.train(False)
     chances = [0.0] * len(board)
     for batch, groups in _batches(codec, board):
         packed = pack(groups, model.config.vocab_size, model.config.pad_token_id or 0)
-        totals = iter(per_candidate(read(model, packed).logprobs, packed.candidate).exp().tolist())
+        totals = iter(per_candidate(read(model, packed, temperature).logprobs, packed.candidate).exp().tolist())
         for number, group in zip(batch, groups, strict=True):
             chances[number] = min(1.0, sum(next(totals) for _ in group.candidates))
     model.train(was_training)

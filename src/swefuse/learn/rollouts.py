@@ -77,12 +77,14 @@ def choice_group(task: Task, members: Sequence[Trajectory], codec: Codec) -> Gro
     return Group(prompt, tuple(chosen), tuple(open_tokens(messages, ids) for ids in chosen))
 
 
-def read(model: PreTrainedModel, batch: PackedBatch) -> Readings:
-    """Masked log-probs and entropies of every candidate token, and each candidate's last hidden state."""
+def read(model: PreTrainedModel, batch: PackedBatch, temperature: float = 1.0) -> Readings:
+    """Masked log-probs and entropies of every candidate token at a temperature, and each candidate's last hidden state."""
     with autocast(model):
         inputs = {"input_ids": batch.ids, "position_ids": batch.positions, "attention_mask": batch.mask.to(model.dtype)}
         hidden = model.base_model(**{name: value.to(model.device) for name, value in inputs.items()}).last_hidden_state
         logits = output_layer(model)(hidden[batch.row, batch.column])
+    if temperature != 1.0:
+        logits = logits.float() / temperature
     allowed = batch.allowed.to(model.device)
     logprobs = token_logprobs(logits, batch.targets.to(model.device), allowed)
     return Readings(logprobs, token_entropies(logits, allowed), hidden[batch.last_row, batch.last_column].float())

@@ -25,10 +25,12 @@ from swefuse.recipes.steps import Run
 from swefuse.records import Task, content_hash
 from swefuse.scale.executor import InlineExecutor, ProcessExecutor
 from swefuse.tasks.splits import HELDOUT
+from swefuse.tasks.store import save_lines
 from swefuse.verify.many import init_worker, verify_many
 from swefuse.verify.noise import KINDS, Noise, NoisyVerify
 
 Progress = Callable[[int, int], None]
+TEMPERATURES = (1.0, 0.8, 0.6, 0.4, 0.2)
 Objective = Literal["group", "bt", "bt_ties"]
 SMALL: dict[str, Any] = {"noises": ["clean", "false_pass:0.2", "false_pass:0.4"], "objectives": ["group"], "heldout": 240}
 
@@ -151,6 +153,27 @@ def run(config: EntropyConfig, quickstart: Path, out: Path, progress: Progress =
             file.flush()
             progress(number, total)
     return out
+
+
+def sharpened(config: EntropyConfig, quickstart: Path, out: Path) -> dict[str, list[float]]:
+    """Exact figures of the untrained model at lower temperatures: what mere sharpening buys, without any learning.
+
+    Kept in ``sharpened.json``, since it hangs on the model and the tasks alone.
+    """
+    from swefuse.learn import model as models
+    from swefuse.learn.board import exact_pass, load_board
+    from swefuse.learn.tokens import codec_for
+
+    kept = out / "sharpened.json"
+    if not kept.exists():
+        source = sources(quickstart)
+        models.steady(0, config.workers)
+        policy, tokenizer = models.load(source.model("sft"))
+        board = load_board(out / "board.jsonl", heldout(source, config.heldout))
+        found = {f"{heat:.1f}": exact_pass(policy, codec_for(tokenizer), board, heat) for heat in TEMPERATURES}
+        save_lines(kept, [json.dumps(found)])
+    known: dict[str, list[float]] = json.loads(kept.read_bytes())
+    return known
 
 
 def sources(quickstart: Path) -> Run:
