@@ -212,9 +212,7 @@ def fine_tune(
     """
     from datasets import Dataset  # type: ignore[import-untyped]
 
-    micro = settings.micro_batch or settings.batch
-    if settings.batch % micro:
-        raise ConfigError(f"micro_batch {micro} does not divide batch {settings.batch}")
+    arguments = _arguments(model, settings, out)
     examples = trained_rows(examples, settings)
     out.mkdir(parents=True, exist_ok=True)
     names = content_hash([[e.name, len(e.ids)] for e in examples])
@@ -230,23 +228,12 @@ def fine_tune(
         if best:
             _write(out / "metrics.jsonl", {"step": step, "pass1": best.look(model, step)})
         enough = bool(best and settings.patience and best.since >= settings.patience)
-        last = settings.steps if enough else step
-        state = {
-            "done": last,
-            "model": model.state_dict(),
-            "optimizer": optimizer.state_dict(),
-            "best": best.state() if best else {},
-        }
-        save_state(out / STATE, {**this, **state})
+        told = {**this, "done": settings.steps if enough else step, "best": best.state() if best else {}}
+        save_state(out / STATE, {**told, "model": model.state_dict(), "optimizer": optimizer.state_dict()})
         return enough
 
     if flat:
-        vocabulary, pad = model.config.vocab_size, tokenizer.pad_token_id or 0
-
-        def collator(rows: list[dict[str, int]]) -> dict[str, Any]:
-            return {"batch": collate([examples[row["example"]] for row in rows], vocabulary, pad), "rows": len(rows)}
-
-        arguments = _arguments(model, settings, out, done)
+        arguments.max_steps = settings.steps - done
         lines = int(arguments.logging_steps)
         log = _Log(out / "metrics.jsonl", progress, done, lines * max(1, round(settings.save_every / lines)), keep)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate(done + step, settings))
@@ -255,7 +242,7 @@ def fine_tune(
             model=model,
             args=arguments,
             processing_class=tokenizer,
-            data_collator=collator,
+            data_collator=_collator(examples, model.config.vocab_size, tokenizer.pad_token_id or 0),
             train_dataset=Dataset.from_dict({"example": flat}),
             optimizers=(optimizer, schedule),
             callbacks=[log],
@@ -269,6 +256,13 @@ def fine_tune(
     if adapted is not None:
         adapted.merge_and_unload()
     return model
+
+
+def _collator(examples: Sequence[Example], vocabulary: int, pad: int) -> Callable[[list[dict[str, int]]], dict[str, Any]]:
+    def together(rows: list[dict[str, int]]) -> dict[str, Any]:
+        return {"batch": collate([examples[row["example"]] for row in rows], vocabulary, pad), "rows": len(rows)}
+
+    return together
 
 
 def _adapted(model: PreTrainedModel, rank: int) -> Any:
@@ -299,11 +293,14 @@ def _resumed(out: Path, this: dict[str, Any], model: PreTrainedModel, optimizer:
     return done
 
 
-def _arguments(model: PreTrainedModel, settings: SftSettings, out: Path, done: int) -> SFTConfig:
+def _arguments(model: PreTrainedModel, settings: SftSettings, out: Path) -> SFTConfig:
+    """How TRL is to train. Raises ConfigError for a ``micro_batch`` that does not divide the batch."""
     micro = settings.micro_batch or settings.batch
+    if settings.batch % micro:
+        raise ConfigError(f"micro_batch {micro} does not divide batch {settings.batch}")
     return SFTConfig(
         output_dir=str(out),
-        max_steps=settings.steps - done,
+        max_steps=settings.steps,
         per_device_train_batch_size=micro,
         gradient_accumulation_steps=settings.batch // micro,
         max_grad_norm=settings.clip,
