@@ -109,7 +109,7 @@ def test_a_posterior_that_doubts_nothing_updates_as_without_weights(objective: A
     after = []
     for mode in ("off", "posterior"):
         weights = WeightSettings(mode=mode, lam=0.0, warmup=0) if mode == "posterior" else OFF
-        chosen = settings(objective=objective, weight=weights, value=ValueSettings(false_pass=1e-9))
+        chosen = settings(objective=objective, weight=weights, value=ValueSettings(noise="fixed", false_pass=1e-9))
         made = models()
         stepped(made, seen(made, chosen=chosen), chosen)
         after.append(parameters(made))
@@ -214,7 +214,7 @@ def test_after_an_alarm_the_policy_learns_from_gold_for_some_rounds(tmp_path: Pa
 
 def test_settings_that_cannot_work_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match="false_pass above 0"):
-        RlvrSettings(weight=WeightSettings(mode="posterior"))
+        RlvrSettings(weight=WeightSettings(mode="posterior"), value=ValueSettings(noise="fixed"))
     with pytest.raises(ValidationError, match=r"value\.head = residual"):
         RlvrSettings(weight=WeightSettings(mode="posterior"), value=ValueSettings(head="davidson"))
     with pytest.raises(ConfigError, match="2 tasks are fewer than one round needs"):

@@ -23,7 +23,7 @@ class ValueSettings(BaseModel):
     steps: int = Field(8, ge=1, description="value updates a round")
     memory: int = Field(10, ge=1, description="rounds whose candidates the value model is trained on")
     noise: Annotated[Literal["fixed", "learned"], OnlyWhen("head", "residual", "platt")] = Field(
-        "fixed", description="the verifier's rate of false passes: as false_pass says, or fitted with the head"
+        "learned", description="the verifier's rate of false passes: as false_pass says, or fitted with the head"
     )
     false_pass: Annotated[float, OnlyWhen("noise", "fixed")] = Field(
         0.0, ge=0, lt=1, description="share of failing candidates that the verifier passes"
