@@ -8,6 +8,7 @@ the luck of samples. Arms that are done are not run again.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -238,6 +239,7 @@ def _one(config: EntropyConfig, quickstart: Path, out: Path, arm: Arm) -> dict[s
     init_worker(resolve(source.config.tasks.sandbox), True, out / "verdicts.sqlite")
     verify = NoisyVerify(lambda items: verify_many(items, InlineExecutor()), parse_noise(arm.noise, arm.seed))
     folder = out / "arms" / arm.name
+    shutil.rmtree(folder, ignore_errors=True)  # of an arm that was cut: what its verifier got wrong is counted anew
     learnt = train(both, source.pools[1][: config.pool], verify, settings(config, arm), folder)
     figures = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     (folder / "state.pt").unlink(missing_ok=True)
