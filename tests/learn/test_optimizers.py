@@ -7,7 +7,7 @@ import pytest
 import torch
 from learn_samples import model
 
-from swefuse.learn.optimizers import Joined, make_optimizer
+from swefuse.learn.optimizers import Joined, Muon32, make_optimizer, orthogonal
 
 
 def gradients(made: Any, seed: int) -> None:
@@ -93,3 +93,32 @@ def test_what_is_frozen_is_left_alone() -> None:
     optimizer = make_optimizer(made, "muon", 1e-2, 0.1)
     held = {id(p) for group in optimizer.param_groups for p in group["params"]}
     assert not held & {id(p) for p in made.base_model.layers[0].parameters()} and held
+
+
+def test_muon_in_float32_takes_torchs_step_and_keeps_its_state() -> None:
+    """Equal up to what bfloat16, in which torch computes the direction, can tell; and a state of one goes on in the other."""
+    made, other = model(layers=1), model(layers=1)
+    inner = [[p for name, p in one.named_parameters() if p.ndim == 2 and "layers" in name] for one in (made, other)]
+    settings: dict[str, Any] = {"lr": 1e-2, "momentum": 0.95, "weight_decay": 0.1, "adjust_lr_fn": "match_rms_adamw"}
+    ours, torchs = Muon32(inner[0], **settings), torch.optim.Muon(inner[1], **settings)
+    for seed in range(3):
+        before = [p.detach().clone() for p in inner[1]]
+        gradients(made, seed)
+        gradients(other, seed)
+        ours.step()
+        torchs.step()
+        for mine, theirs, old in zip(*inner, before, strict=True):
+            moved, off = (theirs - old).norm(), (mine - theirs).norm()
+            assert 0 < off < 0.03 * moved, "bfloat16 has eight bits"
+            mine.data.copy_(theirs.data)
+    ours.load_state_dict(torchs.state_dict())
+
+
+def test_the_direction_is_nearly_orthogonal() -> None:
+    """Singular values of very unlike sizes all come out near 1, of a tall and of a wide matrix."""
+    group = {"ns_coefficients": (3.4445, -4.7750, 2.0315), "ns_steps": 5, "eps": 1e-7}
+    generator = torch.Generator().manual_seed(0)
+    for shape in ((6, 4), (4, 6)):
+        u, _, v = torch.linalg.svd(torch.randn(shape, generator=generator), full_matrices=False)
+        sizes = torch.linalg.svdvals(orthogonal(u @ torch.diag(torch.tensor([1.0, 0.5, 0.2, 0.1])) @ v, group))
+        assert all(0.6 < size < 1.3 for size in sizes.tolist())
