@@ -42,6 +42,7 @@ def test_rename_reaches_every_use_and_nothing_else() -> None:
     [
         ("f'{x!r:>{w}} x {x.w} {w.x}'", "f'{X!r:>{W}} x {X.w} {W.x}'"),
         ("f'{{x}} {x:x} {r!r} {[x for x in w][0]}'", "f'{{x}} {X:x} {R!r} {[X for X in W][0]}'"),
+        ("""f'({[f"f.{x}.r" for f in w]}{rf"{r}"}{b"x"})'""", """f'({[f"f.{X}.r" for f in W]}{rf"{R}"}{b"x"})'"""),
         ("""f"{'x' + x}{ {x: w}[x] }{x if w else 'w'}{x=}\"""", """f"{'x' + X}{ {X: W}[X] }{X if W else 'w'}{X=}\""""),
         ("f'{x:{w}.{r}f}{x.join(w)}{(x, 1)[0]:>3}'", "f'{X:{W}.{R}f}{X.join(W)}{(X, 1)[0]:>3}'"),
     ],

@@ -178,7 +178,9 @@ def _fstring_sites(source: Source, node: ast.JoinedStr, names: Mapping[str, str]
             yield Span(start + at, start + at + len(word)), names[word]
 
 
-_FSTRING_TOKEN = re.compile(r"""[\w.]*[A-Za-z_]\w*|![rsa](?=[:}])|"[^"]*"|'[^']*'|.""", re.DOTALL)
+_FSTRING_TOKEN = re.compile(
+    r"""[rbfuRBFU]{1,2}(?:"[^"]*"|'[^']*')|[\w.]*[A-Za-z_]\w*|![rsa](?=[:}])|"[^"]*"|'[^']*'|.""", re.DOTALL
+)
 
 
 def _fstring_names(text: str) -> Iterator[tuple[int, str]]:
@@ -194,6 +196,11 @@ def _fstring_names(text: str) -> Iterator[tuple[int, str]]:
         at += len(word)
         if word == "{" and inside in ("", ":"):
             open_.append("{")
+        elif inside in ("{", "(") and word[-1] in "\"'":
+            prefix = word[: min(word.find(quote) % len(word) for quote in "\"'")]
+            if "f" in prefix.lower():  # an f-string inside an f-string
+                start = at - len(word) + len(prefix)
+                yield from ((start + offset, name) for offset, name in _fstring_names(word[len(prefix) :]))
         elif inside in ("{", "("):
             if word in ("(", "[", "{"):
                 open_.append("(")
