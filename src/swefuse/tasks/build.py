@@ -70,6 +70,13 @@ class _Stage:
         self._progress(self.total, self.total)
 
 
+def sources(config: TasksConfig) -> tuple[list[FunctionSpec], dict[str, int]]:
+    """All functions that come along, and how many of each family are held out."""
+    found = [*corpus_functions(), *composed_functions(config.composed_functions), *humaneval_functions()]
+    real = sum(spec.family == "real" for spec in found) // REAL_SHARE
+    return found, {"corpus": config.unseen_functions, "composed": config.recombined_functions, "real": real}
+
+
 def run(config: TasksConfig, out: Path, progress: Progress = lambda done, total: None, verdicts: Path | None = None) -> Path:
     """Make and prove all tasks; returns ``out``, which then holds ``tasks.jsonl``, ``refused.jsonl`` and ``summary.json``.
 
@@ -78,10 +85,8 @@ def run(config: TasksConfig, out: Path, progress: Progress = lambda done, total:
     sandbox cannot run, OSError when the folder cannot be written.
     """
     out.mkdir(parents=True, exist_ok=True)
-    sources = [*corpus_functions(), *composed_functions(config.composed_functions), *humaneval_functions()]
-    real = sum(spec.family == "real" for spec in sources) // REAL_SHARE
-    sizes = {"corpus": config.unseen_functions, "composed": config.recombined_functions, "real": real}
-    specs, refused = split_functions(sources, sizes, config.split_seed)
+    known, sizes = sources(config)
+    specs, refused = split_functions(known, sizes, config.split_seed)
     wanted = {TRAIN: config.train_tasks} | dict.fromkeys(HELDOUT.values(), config.heldout_tasks) | {REAL: config.real_tasks}
     stage = _Stage(progress, len(specs) + 2 * sum(wanted.values()) + len(STATES) * 3 * config.agreement_sample)
     stage.lap("sources")

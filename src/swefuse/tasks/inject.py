@@ -44,7 +44,7 @@ class Delivery:
 
 def inject(order: Order) -> Delivery:
     """Fill one order."""
-    bugs = _bugs(order.spec, order.seed)
+    bugs = bugs_of(order.spec, order.seed)
     made: list[tuple[Bug, Task]] = []
     positions: list[tuple[Bug, int | None]] = []
     dropped: Counter[str] = Counter()
@@ -62,7 +62,7 @@ def inject(order: Order) -> Delivery:
     return Delivery(tuple(made), tuple(positions), dropped)
 
 
-def _bugs(spec: FunctionSpec, seed: int) -> dict[Bug, list[Edit]]:
+def bugs_of(spec: FunctionSpec, seed: int) -> dict[Bug, list[Edit]]:
     """Every bug that the function can be given, by kind, in random order; two that give the same text count once."""
     unique: dict[str, Edit] = {}
     for edit in breaks(spec.text, spec.name):

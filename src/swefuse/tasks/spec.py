@@ -7,7 +7,7 @@ from typing import Literal
 
 from swefuse.records import Call
 
-Family = Literal["corpus", "composed", "real"]
+Family = Literal["corpus", "composed", "real", "text"]
 MODULE = "solution.py"
 TEST_MODULE = "test_solution.py"
 
@@ -17,8 +17,8 @@ class FunctionSpec:
     """One function as text. Nothing of it has run when a source hands it out.
 
     ``text`` is a module with the function and whatever it needs. ``arguments``: texts of argument tuples known to be good (empty
-    for ``real``, whose arguments are recorded from ``tests``). ``tests`` is the source's own check, ``""`` where it has none.
-    ``split`` and ``calls`` are filled on the way: where the function belongs, and what it answers.
+    for ``real``, whose arguments are recorded from ``tests``, and for ``text``, which is only read). ``tests`` is the source's own
+    check, ``""`` where it has none. ``split`` and ``calls`` are filled on the way: where the function belongs, and what it answers.
     """
 
     family: Family

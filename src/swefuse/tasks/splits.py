@@ -44,11 +44,28 @@ def split_functions(specs: Iterable[FunctionSpec], sizes: dict[str, int], seed: 
     for key, spec in unique.items():
         if key in heldout:
             kept.append(replace(spec, split=HELDOUT[spec.family]))
-        elif any(_close(shapes[key], shapes[other]) for other in heldout):
+        elif any(similarity(shapes[key], shapes[other]) > SIMILAR for other in heldout):
             refused["too similar to a held-out function"] += 1
         else:
             kept.append(replace(spec, split=TRAIN))
     return kept, refused
+
+
+class Evaluation:
+    """Functions that figures are made on, and what is too much like one of them."""
+
+    def __init__(self, specs: Iterable[FunctionSpec]) -> None:
+        self.hashes = {spec.body_hash: spec.key for spec in specs}
+        self.shapes = {spec.key: shingles(spec) for spec in specs}
+
+    def like(self, spec: FunctionSpec) -> tuple[str, float] | None:
+        """The key of the evaluation function that ``spec`` equals or resembles, with how much (1: the same body), or None."""
+        if spec.body_hash in self.hashes:
+            return self.hashes[spec.body_hash], 1.0
+        shape = shingles(spec)
+        near = ((key, similarity(shape, other)) for key, other in self.shapes.items())
+        best = max(near, key=lambda item: item[1], default=("", 0.0))
+        return best if best[1] > SIMILAR else None
 
 
 def _draw(specs: list[FunctionSpec], size: int, seed: int) -> set[str]:
@@ -76,8 +93,8 @@ def shingles(spec: FunctionSpec) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(tokens[at : at + 5]) for at in range(max(1, len(tokens) - 4)))
 
 
-def _close(left: frozenset[tuple[str, ...]], right: frozenset[tuple[str, ...]]) -> bool:
-    """Jaccard similarity above SIMILAR."""
+def similarity(left: frozenset[tuple[str, ...]], right: frozenset[tuple[str, ...]]) -> float:
+    """Jaccard similarity, or 0 where their sizes alone keep it at or below SIMILAR."""
     if min(len(left), len(right)) <= SIMILAR * max(len(left), len(right)):
-        return False
-    return len(left & right) > SIMILAR * len(left | right)
+        return 0.0
+    return len(left & right) / len(left | right)
