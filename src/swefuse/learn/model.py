@@ -170,8 +170,9 @@ def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, 
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise DataError(f"cannot load a model from {path}: {str(error).splitlines()[0]}") from error
     if file:
-        model.hf_quantizer = None  # the weights are plain numbers now, but transformers refuses to save what once was quantised
-        model.is_quantized = False
+        # the weights are plain numbers now, but transformers refuses to save what once was quantised
+        model.hf_quantizer = None  # type: ignore[assignment]
+        model.is_quantized = False  # type: ignore[assignment]
         if "quantization_config" in model.config.to_dict():
             del model.config.quantization_config
     torch.nn.Module.to(model, device or ("cuda" if torch.cuda.is_available() else "cpu"))
