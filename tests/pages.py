@@ -29,6 +29,7 @@ COMMANDS = {
     "collect replay": "swefuse.collect.stage:CollectConfig",
     "train sft": "swefuse.learn.sft:SftSettings",
     "train rlvr": "swefuse.learn.settings:RlvrSettings",
+    "train nano": "swefuse.recipes.nano:NanoConfig",
     "train plan": "swefuse.learn.plan:PlanSettings",
     "eval": "swefuse.evaluate.run:EvalConfig",
     "bench entropy": "swefuse.recipes.entropy:EntropyConfig",

@@ -33,6 +33,7 @@ def quickstart(
     seed: Annotated[int | None, typer.Option(help="Same seed, same figures.")] = None,
     seeds: Annotated[int | None, typer.Option(help="Repeat training with this many seeds.")] = None,
     base: Annotated[str | None, typer.Option(metavar="nano|smollm2|PATH", help="Model that is trained.")] = None,
+    scratch: Annotated[bool, typer.Option("--from-scratch", help="nano with new weights instead of pretrained ones.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last finished step in the folder.")] = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
@@ -42,7 +43,7 @@ def quickstart(
     with extras():
         from swefuse.recipes.config import QuickstartConfig
         from swefuse.recipes.quickstart import run
-    given = {"budget": budget, "seed": seed, "seeds": seeds, "base": base}
+    given = {"budget": budget, "seed": seed, "seeds": seeds, "base": base, "scratch": scratch or None}
     named = [item for key, value in given.items() for item in option(key, value)]
     settings = prepare(QuickstartConfig, config, [*named, *(overrides or [])], out)
     folders = run(settings, out, resume, partial(stage_progress, quiet=as_json))

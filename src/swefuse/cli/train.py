@@ -27,6 +27,7 @@ from swefuse.errors import UserError
 
 _SFT = "swefuse train sft --model runs/quickstart/models/base --library runs/quickstart/library.db --out runs/sft"
 _RLVR = "swefuse train rlvr --model runs/sft/model --tasks runs/tasks --set objective=bt --out runs/rlvr"
+_NANO = "swefuse train nano --out runs/nano"
 _PLAN = "swefuse train plan --model llama-8b"
 
 app = group("train", "Train a model: sft (on proven trajectories), then rlvr (on verified rewards).", _SFT, _RLVR)
@@ -66,6 +67,16 @@ def rlvr(model: ModelOption, tasks: TasksOption, out: OutOption, config: ConfigO
     settings = prepare(RlvrSettings, config, overrides or [], out)
     with stage_progress("rlvr") as progress:
         typer.echo(run(settings, model, tasks, out, progress))
+
+
+@app.command("nano", epilog=example(_NANO, f"{_NANO} --set sft.steps=20000"))
+def nano(out: OutOption, config: ConfigOption = None, overrides: SetOption = None) -> None:
+    """Pretrain the small model that the quickstart starts from; hours on two cores."""
+    with extras():
+        from swefuse.recipes.nano import NanoConfig, run
+
+    settings = prepare(NanoConfig, config, overrides or [], out)
+    typer.echo(run(settings, out, stage_progress) / "model")
 
 
 @app.command("diagnose", epilog=example("swefuse train diagnose runs/quickstart"))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from swefuse.config import OnlyWhen
 from swefuse.learn.settings import RlvrSettings
 from swefuse.learn.sft import SftSettings
 from swefuse.tasks.build import TasksConfig
@@ -29,6 +30,9 @@ class QuickstartConfig(BaseModel):
     seed: int = Field(0, ge=0, description="seed of data, weights and draws; same seed, same figures")
     seeds: int = Field(1, ge=1, description="how many seeds are run, counting up from seed")
     base: str = Field("nano", description="model that is trained: nano, smollm2, or a folder or hub id")
+    scratch: Annotated[bool, OnlyWhen("base", "nano")] = Field(
+        True, description="a nano with new weights and a tokenizer of its own, instead of the pretrained one"
+    )
     workers: int = Field(2, ge=1, description="verifier processes")
     threads: int = Field(2, ge=1, description="threads of the trainer")
     eval_samples: int = Field(4, ge=4, description="sampled episodes a held-out task")

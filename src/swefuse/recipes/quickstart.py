@@ -17,6 +17,7 @@ from typing import Any
 from swefuse import config as config_files
 from swefuse.errors import ConfigError, DataError
 from swefuse.recipes.config import QuickstartConfig
+from swefuse.recipes.contamination import check_unseen
 from swefuse.recipes.memory import PeakMemory
 from swefuse.recipes.steps import STEPS, Run
 from swefuse.recipes.summary import summarise_seeds
@@ -38,8 +39,10 @@ def run(config: QuickstartConfig, out: Path, resume: bool = False, bars: Bars = 
 
     With several seeds ``out`` holds a folder for each, and ``seeds.json`` beside them.
 
-    Raises ConfigError when ``out`` holds another run, or one with other settings, and DataError when its state is damaged.
+    Raises ConfigError when ``out`` holds another run, or one with other settings, and where the pretrained nano has seen functions
+    that the settings hold out; DataError when the run's state is damaged.
     """
+    check_unseen(config)
     folders = []
     for seed in range(config.seed, config.seed + config.seeds):
         folder = out if config.seeds == 1 else out / f"seed-{seed}"

@@ -129,13 +129,15 @@ def accepted(run: Run) -> dict[str, Trajectory]:
 
 
 def step_base(run: Run, progress: Progress) -> None:
-    """The model to start from: nano from scratch, or what the settings name."""
+    """The model to start from: nano, pretrained or from scratch, or what the settings name."""
     from swefuse.learn import model as models
     from swefuse.learn.tokens import nano_text
 
     models.steady(run.config.seed, run.config.threads)
     if run.config.base == "smollm2":
         models.convert_smollm2(run.model("base"))
+    elif run.config.base == "nano" and not run.config.scratch:
+        models.save(*models.load(models.pretrained_nano()), run.model("base"))
     elif run.config.base == "nano":
         chosen = accepted(run)
         tasks = [task for task in run.pools[0] if task.id in chosen][:TOKENIZER_TEXTS]

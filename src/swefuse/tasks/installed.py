@@ -1,6 +1,6 @@
 """Functions of the standard library and of other installed packages, read as text and never imported: code to learn reading from.
 
-They come without tests, so a bug in one of them is no task that could be proven; ``tasks.pretext`` makes exercises of them.
+They come without tests, so a bug in one of them is no task that could be proven; ``collect.pretext`` makes exercises of them.
 """
 
 from __future__ import annotations

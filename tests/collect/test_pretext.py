@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from small_functions import make_spec
-
 from swefuse.code.operators import Bug
 from swefuse.collect import protocol
+from swefuse.collect.pretext import exercises
 from swefuse.policy.base import Choice
-from swefuse.tasks.pretext import exercises
-from swefuse.tasks.spec import MODULE
+from swefuse.tasks.spec import MODULE, FunctionSpec
 from swefuse.workspace import apply_edit
+
+
+def make_spec(text: str, name: str) -> FunctionSpec:
+    return FunctionSpec("text", "there.module:1", name, text, "0" * 16, "")
+
 
 SPEC = make_spec(
     "def most(rows, least):\n    best = least\n    for at, row in enumerate(rows):\n        if row > best and at < 9:\n"
