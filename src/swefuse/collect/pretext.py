@@ -7,6 +7,7 @@ would write. Nothing of this is proven and nothing of it enters a library; it is
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 from swefuse.code.operators import Bug, Edit, apply, edits, mending
 from swefuse.collect.prompts import NO_TESTS, show_file
@@ -20,22 +21,24 @@ MOST_OPEN = 400  # edits of a broken version among which one is to be found
 
 
 def exercises(spec: FunctionSpec, count: int, seed: int) -> list[tuple[Task, Trajectory]]:
-    """At most ``count`` bugs of one function, of as many kinds as it has, each with the steps that mend it; often fewer."""
+    """At most ``count`` bugs of one function, each kind that it has tried in turn, each with the steps that mend it; often fewer."""
     try:
         left = {kind: list(found) for kind, found in bugs_of(spec, seed).items()}
     except (DataError, RecursionError):
         return []
     rng = random.Random(f"pretext|{seed}|{spec.key}")
     made: list[tuple[Task, Trajectory]] = []
-    tries = 2 * count
-    while len(made) < count and tries and any(left.values()):
+    tried: Counter[Bug] = Counter()
+    while len(made) < count and tried.total() < 2 * count:
         kinds = sorted(kind for kind, found in left.items() if found)
+        if not kinds:
+            break
         rng.shuffle(kinds)
-        for kind in kinds[: count - len(made)]:
-            tries -= 1
-            one = _exercise(spec, kind, left[kind].pop())
-            if one is not None:
-                made.append(one)
+        kind = min(kinds, key=tried.__getitem__)
+        tried[kind] += 1
+        one = _exercise(spec, kind, left[kind].pop())
+        if one is not None:
+            made.append(one)
     return made
 
 
