@@ -21,7 +21,7 @@ MOST_OPEN = 400  # edits of a broken version among which one is to be found
 
 
 def exercises(spec: FunctionSpec, count: int, seed: int) -> list[tuple[Task, Trajectory]]:
-    """At most ``count`` bugs of one function, each kind that it has tried in turn, each with the steps that mend it; often fewer."""
+    """At most ``count`` bugs of one function, its kinds in turn, each with the steps that mend it; often fewer."""
     try:
         left = {kind: list(found) for kind, found in bugs_of(spec, seed).items()}
     except (DataError, RecursionError):
