@@ -19,9 +19,12 @@ from pydantic import ValidationError
 from swefuse.errors import ConfigError, InfraError
 from swefuse.learn.batch import Example
 from swefuse.learn.checkpoint import load_state
+from swefuse.learn.draws import Draws
 from swefuse.learn.entropy import Weigher
+from swefuse.learn.gather import gather
 from swefuse.learn.learnt import Learnt
-from swefuse.learn.rlvr import STATE, check_finite, check_infra, look, task_order, train, weigh, weigher_at
+from swefuse.learn.phases import Phases
+from swefuse.learn.rlvr import STATE, check_finite, check_infra, look, train, weigh, weigher_at
 from swefuse.learn.rollouts import Rollouts, describe
 from swefuse.learn.settings import RlvrSettings, ValueSettings, WatchSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
@@ -52,7 +55,8 @@ def settings(**changes: Any) -> RlvrSettings:
 
 def seen(made: Models, verify: Any = half, chosen: RlvrSettings = SETTINGS) -> Round:
     head = make_head(chosen.value.head, made.reference.config.hidden_size)
-    return look(made, TASKS[:2], verify, head, chosen, number=0)
+    data = gather(made, Draws(TASKS[:2], chosen), verify, chosen, 0, Phases())
+    return look(made, data, head, chosen, 0, Phases())
 
 
 def parameters(made: Models) -> torch.Tensor:
@@ -61,15 +65,6 @@ def parameters(made: Models) -> torch.Tensor:
 
 def stepped(made: Models, data: Round, chosen: RlvrSettings) -> dict[str, float]:
     return update(made, torch.optim.AdamW(made.policy.parameters(), lr=chosen.lr, weight_decay=0.0), data, chosen)
-
-
-def test_every_task_comes_once_before_any_comes_again() -> None:
-    order = task_order(5, RlvrSettings(tasks=3, rounds=20, seed=4))
-    assert all(len(set(places)) == 3 for places in order), "and never twice in a round"
-    flat = [place for places in order for place in places]
-    for epoch in range(12):
-        assert sorted(flat[5 * epoch : 5 * epoch + 5]) == list(range(5))
-    assert order == task_order(5, RlvrSettings(tasks=3, rounds=20, seed=4)) != task_order(5, RlvrSettings(tasks=3, rounds=20))
 
 
 def test_too_many_ungraded_candidates_stop_the_run() -> None:
@@ -241,7 +236,7 @@ def test_two_rounds_with_real_verdicts_are_the_same_for_the_same_seed(tmp_path: 
         made, progress = models(), list[tuple[int, int]]()
         learnt = train(made, TASKS, judge, chosen, tmp_path / name, lambda done, total, seen=progress: seen.append((done, total)))
         assert progress == [(1, 2), (2, 2)]
-        rows = [json.loads(row) for row in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
+        rows = rows_of(tmp_path / name)
         reference = made.reference.state_dict()
         assert all(torch.equal(value, reference[name]) for name, value in model().state_dict().items()), "it is frozen"
         results.append((rows, parameters(made), learnt))
@@ -261,7 +256,8 @@ def test_two_rounds_with_real_verdicts_are_the_same_for_the_same_seed(tmp_path: 
 
 
 def rows_of(folder: Path, name: str = "metrics.jsonl") -> list[dict[str, Any]]:
-    return [json.loads(row) for row in (folder / name).read_text().splitlines()]
+    rows: list[dict[str, Any]] = [json.loads(row) for row in (folder / name).read_text().splitlines()]
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]  # no two calls take as long
 
 
 @pytest.mark.parametrize("stopped", [1, 3, 4])

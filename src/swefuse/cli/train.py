@@ -61,12 +61,15 @@ def sft(
 def rlvr(model: ModelOption, tasks: TasksOption, out: OutOption, config: ConfigOption = None, overrides: SetOption = None) -> None:
     """Reinforcement learning from verified rewards, weighted by the entropy of the value model."""
     with extras():
+        from swefuse.learn.phases import spent
         from swefuse.learn.rlvr import run
         from swefuse.learn.settings import RlvrSettings
 
     settings = prepare(RlvrSettings, config, overrides or [], out)
     with stage_progress("rlvr") as progress:
-        typer.echo(run(settings, model, tasks, out, progress))
+        made = run(settings, model, tasks, out, progress)
+    typer.echo(spent(out / "metrics.jsonl"), err=True)
+    typer.echo(made)
 
 
 @app.command("nano", epilog=example(_NANO, f"{_NANO} --set sft.steps=20000"))

@@ -8,7 +8,7 @@ state is never run twice. History is linear: what a policy is asked with is what
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
@@ -107,6 +107,9 @@ def play(starts: Sequence[Start], policy: Policy, judge: Judge, how: How = CLOSE
 def _to_the_end(episodes: Sequence[Episode], policy: Policy, judge: Judge, how: How, tell: Callable[[], None]) -> None:
     while opened := [(episode, request) for episode in episodes if (request := _request(episode, how)) is not None]:
         tell()
+        if how.ahead and hasattr(policy, "parts"):
+            _turn_ahead(opened, policy.parts([request for _, request in opened]), judge, how)
+            continue
         replies, seconds = answers(policy, [request for _, request in opened])
         for (asked, _), took in zip(opened, seconds, strict=True):
             asked.took += took
@@ -118,6 +121,34 @@ def _to_the_end(episodes: Sequence[Episode], policy: Policy, judge: Judge, how: 
     judge.ensure(episodes)
     for episode in episodes:
         episode.verdict = judge.of(episode)
+
+
+def _turn_ahead(
+    opened: Sequence[tuple[Episode, Request]], parts: Iterable[list[tuple[int, Reply]]], judge: Judge, how: How
+) -> None:
+    """One turn of all, in the parts in which the policy answers; the states of a part are judged while the next is answered.
+
+    An edit is judged as soon as it is made. Where episodes choose, every edit is tested next, so nothing more is judged than else.
+    """
+    late: list[Episode] = []
+
+    def states() -> Iterator[list[Episode]]:
+        for part in parts:
+            read = [episode for number, reply in part if (episode := _read(opened[number][0], reply, how)) is not None]
+            for episode in read:
+                if episode.next in ("test", "submit"):
+                    late.append(episode)  # its verdict must be known first
+                else:
+                    _carry_out(episode, judge)
+            yield [
+                episode for episode in read if episode.next in ("test", "submit") or (episode.next == "edit" and not how.dialect)
+            ]
+
+    with ThreadExecutor(1) as thread:
+        for _ in thread.map(judge.ensure, states()):
+            pass
+    for episode in late:
+        _carry_out(episode, judge)
 
 
 def answers(policy: Policy, requests: Sequence[Request]) -> tuple[list[Reply], list[float]]:

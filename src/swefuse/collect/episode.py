@@ -66,7 +66,8 @@ class How:
     """How an episode runs. ``dialect`` None: the policy chooses among the messages of ``collect.protocol``; else it writes.
 
     ``grammar``: the grammar that an answer must follow in a state; ``check``: how much of one may stand. ``opening``: steps that
-    are taken before the policy is asked.
+    are taken before the policy is asked. ``ahead``: what a part of the episodes led to is judged, in a thread, while the policy
+    answers the others; of no effect with a policy that answers in one piece.
     """
 
     dialect: Dialect | None = None
@@ -75,6 +76,7 @@ class How:
     opening: Callable[[Task], tuple[Action, ...]] = nothing
     temperature: float | None = None
     check: Callable[[Task, Mapping[str, str]], Callable[[str], int]] | None = None
+    ahead: bool = False
 
     @property
     def room(self) -> int:

@@ -37,19 +37,44 @@ def minmax(values: Tensor, cap: float = 1.0) -> Tensor:
     return ((values - low) / (high - low)).clamp(max=cap)
 
 
-def group_loss(new: Tensor, old: Tensor, advantages: Tensor, spread: Tensor, clip: tuple[float, float]) -> Tensor:
+def group_loss(
+    new: Tensor, old: Tensor, advantages: Tensor, spread: Tensor, clip: tuple[float, float], weights: Tensor | None = None
+) -> Tensor:
     """Clipped policy loss, mean over tokens (algorithm.md section 5).
 
     ``new``, ``old``: log-probs of N tokens now and when sampled; ``advantages``: that of each token's candidate; ``spread``: the
     candidate's mean entropy in [0, 1]. ``clip`` = (epsilon, a): a rise is cut at 1 + epsilon(1 + a·spread), a fall at
-    1 - epsilon(1 - a·spread); a = 0 is plain PPO clipping (Schulman et al. 2017, eq. 7).
+    1 - epsilon(1 - a·spread); a = 0 is plain PPO clipping (Schulman et al. 2017, eq. 7). ``weights``: what each token counts, by
+    ``importance``, where ``old`` is not what it was sampled with; they must be detached.
     """
-    epsilon, slope = clip
+    if weights is not None and weights.requires_grad:
+        raise ValueError("importance weights must be detached from the graph")
     ratio = (new - old).exp()
-    high = 1 + epsilon * (1 + slope * spread)
-    low = 1 - epsilon * (1 - slope * spread)
+    low, high = _bounds(spread, clip)
     clipped = torch.where(advantages > 0, torch.minimum(ratio, high), torch.maximum(ratio, low))
-    return -(clipped * advantages).mean()
+    gained = clipped * advantages
+    return -(gained if weights is None else weights * gained).mean()
+
+
+def _bounds(spread: Tensor, clip: tuple[float, float]) -> tuple[Tensor, Tensor]:
+    epsilon, slope = clip
+    return 1 - epsilon * (1 - slope * spread), 1 + epsilon * (1 + slope * spread)
+
+
+def clipped_tokens(new: Tensor, old: Tensor, advantages: Tensor, spread: Tensor, clip: tuple[float, float]) -> Tensor:
+    """Which of N tokens ``group_loss`` has cut, bool [N]: they have no gradient. One without an advantage is not cut."""
+    ratio = (new - old).detach().exp()
+    low, high = _bounds(spread, clip)
+    return ((advantages > 0) & (ratio > high)) | ((advantages < 0) & (ratio < low))
+
+
+def importance(start: Tensor, sampled: Tensor, cap: float) -> Tensor:
+    """Truncated importance weights of N tokens, detached: ``min(cap, exp(start - sampled))``.
+
+    ``start``: log-probs under the policy before a round's first update; ``sampled``: those that they were sampled with. Exactly 1
+    where the two are equal. The cap bounds the variance at the price of a bias (Ionides 2008).
+    """
+    return (start - sampled).detach().exp().clamp(max=cap)
 
 
 def bt_loss(margin: Tensor, weights: Tensor) -> Tensor:

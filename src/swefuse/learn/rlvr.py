@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,18 +22,20 @@ from swefuse.collect.agent import Verify
 from swefuse.errors import ConfigError, InfraError
 from swefuse.learn.batch import Example
 from swefuse.learn.checkpoint import check_same, fingerprint, keep_lines, load_state, save_state
+from swefuse.learn.draws import Draws
 from swefuse.learn.entropy import Known, Weigher, effective_size, kept_below, moved, normalised_entropy
+from swefuse.learn.gather import check_fresh, gather
 from swefuse.learn.learnt import Learnt
 from swefuse.learn.model import give_back, load, save, steady
 from swefuse.learn.monitor import Watch, event
 from swefuse.learn.optimizers import make_optimizer
 from swefuse.learn.pairs import label, make_pairs
-from swefuse.learn.rollouts import Rollouts, describe, sample
+from swefuse.learn.phases import Phases
+from swefuse.learn.rollouts import Rollouts, describe
 from swefuse.learn.settings import RlvrSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
 from swefuse.learn.update import Models, Round, fall_back, update
 from swefuse.learn.value import Candidates, Head, ResidualHead, fit_baseline, make_head, train_head
-from swefuse.policy.local import LocalPolicy
 from swefuse.records import Pair, Task, Verdict, content_hash
 from swefuse.sandbox.choose import AUTO, resolve
 from swefuse.scale.executor import ProcessExecutor
@@ -47,24 +48,27 @@ STATE = "state.pt"
 
 @dataclass(slots=True)
 class State:
-    """Everything that a round leaves to the next, beside the policy: the value model, what it learns from, what is watched."""
+    """Everything that a round leaves to the next, beside the policy: the value model, what it learns from, what is watched, and
+    which tasks come next."""
 
     head: Head
     optimizer: torch.optim.Optimizer
     head_optimizer: torch.optim.Optimizer
     watch: Watch
+    draws: Draws
     memory: list[Candidates] = field(default_factory=list)
     quiet: int = 0
     done: int = 0
 
     @classmethod
-    def begin(cls, models: Models, settings: RlvrSettings) -> State:
+    def begin(cls, models: Models, settings: RlvrSettings, tasks: Sequence[Task]) -> State:
         """Before the first round."""
         value = settings.value
         noise = (value.false_pass, value.false_fail)
         head = make_head(value.head, models.reference.config.hidden_size, noise, value.noise == "learned")
         optimizer = make_optimizer(models.policy, settings.optimizer, settings.lr, weight_decay=0.0)
-        return cls(head, optimizer, torch.optim.Adam(head.parameters(), lr=value.lr), Watch.begin(settings.watch))
+        head_optimizer = torch.optim.Adam(head.parameters(), lr=value.lr)
+        return cls(head, optimizer, head_optimizer, Watch.begin(settings.watch), Draws(tasks, settings))
 
     def dump(self, models: Models) -> dict[str, Any]:
         """As ``save_state`` takes it."""
@@ -72,6 +76,7 @@ class State:
             "policy": models.policy.state_dict(), "optimizer": self.optimizer.state_dict(), "head": self.head.state_dict(),
             "head_optimizer": self.head_optimizer.state_dict(), "watch": self.watch.state(), "quiet": self.quiet, "done": self.done,
             "memory": [[one.numbers, one.hidden, one.passed, one.graded, list(one.task)] for one in self.memory],
+            "draws": self.draws.state(),
         }  # fmt: skip
 
     def resume(self, models: Models, state: Mapping[str, Any]) -> None:
@@ -81,6 +86,7 @@ class State:
         self.head.load_state_dict(state["head"])
         self.head_optimizer.load_state_dict(state["head_optimizer"])
         self.watch.resume(state["watch"])
+        self.draws.resume(state["draws"])
         self.memory = [
             Candidates(numbers, hidden, passed, graded, tuple(task)) for numbers, hidden, passed, graded, task in state["memory"]
         ]
@@ -105,35 +111,28 @@ def train(
     """
     if len(tasks) < settings.tasks:
         raise ConfigError(f"{len(tasks)} tasks are fewer than one round needs ({settings.tasks})")
-    out.mkdir(parents=True, exist_ok=True)
-    names = content_hash([task.id for task in tasks])
-    this = {"settings": settings.model_dump(mode="json"), "tasks": names, "base": fingerprint(models.reference)}
-    state = State.begin(models, settings)
-    begun = load_state(out / STATE)
-    if begun is not None:
-        for key, now in this.items():
-            check_same(out / STATE, begun, key, now)
-        state.resume(models, begun)
-    order = task_order(len(tasks), settings)
+    state, this = _begin(models, settings, tasks, out)
     with _log(out / "metrics.jsonl", state.done) as metrics, _log(out / "events.jsonl", state.done) as events:
         for number in range(state.done, settings.rounds):
+            phases = Phases()
             lagged = copy.deepcopy(state.head)  # weights come from before this round's update
-            seen = look(models, [tasks[place] for place in order[number]], verify, lagged, settings, number)
-            state.memory = [*state.memory, seen.known][-settings.value.memory :]
-            learnt_from, seed = Candidates.join(state.memory), settings.seed + number
-            head_loss = train_head(state.head, learnt_from, state.head_optimizer, settings.value.steps, seed)
+            seen = look(models, gather(models, state.draws, verify, settings, number, phases), lagged, settings, number, phases)
+            with phases("value"):
+                head_loss = _learn_value(state, seen, settings, number)
             mean_h = sum(pair.h for pair in seen.pairs) / max(1, len(seen.pairs))
             if state.watch.rings(mean_h) and seen.weighted:
                 state.quiet = settings.watch.fallback
                 _write(events, event(number + 1, "alarm", mean_h, state.watch.alarm.mean))
-            if state.quiet:
-                done = fall_back(models, state.optimizer, gold(), number)
-            else:
-                done = update(models, state.optimizer, seen, settings)
+            with phases("update"):
+                if state.quiet:
+                    done = fall_back(models, state.optimizer, gold(), number)
+                else:
+                    done = update(models, state.optimizer, seen, settings, number)
             state.quiet = max(0, state.quiet - 1)
-            figures = {**token_counts(seen.data, done["useful_groups"]), **done, "head_loss": head_loss, "mean_h": mean_h}
+            counts = token_counts(seen.data, done["useful_groups"], settings.off_policy.is_cap > 0)
+            figures = {**counts, **done, "head_loss": head_loss, "mean_h": mean_h, "tasks": len(state.draws.taken)}
             row = describe_round(number, seen, figures)
-            _write(metrics, row)
+            _write(metrics, {**row, "seconds": phases.seconds()})
             check_finite(done, seen, out, events, number)
             for raised in state.watch.events(row):
                 _write(events, raised)
@@ -149,6 +148,27 @@ def train(
     return Learnt(state.head, baseline, value.head, models.reference.config.hidden_size)
 
 
+def _begin(models: Models, settings: RlvrSettings, tasks: Sequence[Task], out: Path) -> tuple[State, dict[str, Any]]:
+    """The state to go on from, and what says which run it belongs to."""
+    out.mkdir(parents=True, exist_ok=True)
+    names = content_hash([task.id for task in tasks])
+    this = {"settings": settings.model_dump(mode="json"), "tasks": names, "base": fingerprint(models.reference)}
+    state = State.begin(models, settings, tasks)
+    begun = load_state(out / STATE)
+    if begun is not None:
+        for key, now in this.items():
+            check_same(out / STATE, begun, key, now)
+        state.resume(models, begun)
+    return state, this
+
+
+def _learn_value(state: State, seen: Round, settings: RlvrSettings, number: int) -> float:
+    """Train the value head on the rounds that it remembers; its last loss."""
+    state.memory = [*state.memory, seen.known][-settings.value.memory :]
+    learnt_from, seed = Candidates.join(state.memory), settings.seed + number
+    return train_head(state.head, learnt_from, state.head_optimizer, settings.value.steps, seed)
+
+
 def _log(path: Path, done: int) -> IO[str]:
     """A log to go on with after ``done`` rounds."""
     keep_lines(path, "round", done)
@@ -160,15 +180,15 @@ def _write(file: IO[str], row: Mapping[str, Any]) -> None:
     file.flush()
 
 
-def look(models: Models, tasks: Sequence[Task], verify: Verify, head: Head, settings: RlvrSettings, number: int) -> Round:
-    """Sample and verify candidates, describe them by the reference, pair them, and weigh the pairs by the lagged ``head``.
+def look(models: Models, data: Rollouts, head: Head, settings: RlvrSettings, number: int, phases: Phases) -> Round:
+    """Describe a round's candidates by the reference, pair them, and weigh the pairs by the lagged ``head``.
 
-    Raises InfraError when more than ``watch.max_infra`` of the candidates could not be graded.
+    Raises InfraError when more than ``watch.max_infra`` of the candidates could not be graded, and DataError for one that is stale.
     """
-    actor = LocalPolicy(models.policy, models.codec, "policy")
-    data = sample(tasks, actor, models.codec, verify, settings.samples, settings.seed * 100_003 + number)
     check_infra([t.verdict is not None and t.verdict.outcome.graded for t in data.flat], settings.watch.max_infra)
-    known = describe(models.reference, data, settings.micro_batch, models.pad)
+    check_fresh(data, number, settings.off_policy.max_stale)
+    with phases("describe"):
+        known = describe(models.reference, data, settings.micro_batch, models.pad)
     weigher = weigher_at(settings, number, head)
     return Round(data, known, weigh(data, known, head, (weigher, keep_at(settings, number)), settings), weigher.mode != "off")
 
@@ -234,10 +254,11 @@ def _repeated(a: Verdict | None, b: Verdict | None) -> tuple[float, str]:
     return agreed, label(parts[0]["truth"], parts[1]["truth"], 0.0) if "truth" in parts[0] and "truth" in parts[1] else ""
 
 
-def token_counts(data: Rollouts, useful: float) -> dict[str, float]:
-    """Tokens that a round put through the model: forward only (sampling, description) and with a backward pass (the update)."""
+def token_counts(data: Rollouts, useful: float, reread: bool = False) -> dict[str, float]:
+    """Tokens that a round put through the model: forward only (sampling, description, and where it is ``reread`` what is trained
+    on) and with a backward pass (the update)."""
     packed = sum(group.size for group in data.groups)
-    return {"forward_tokens": 2 * packed, "trained_tokens": packed * useful}
+    return {"forward_tokens": (2 + useful * reread) * packed, "trained_tokens": packed * useful}
 
 
 def check_infra(graded: Sequence[bool], most: float) -> None:
@@ -258,23 +279,7 @@ def check_finite(done: Mapping[str, float], seen: Round, out: Path, events: IO[s
     batch = [[t.task_id, [step.raw for step in t.steps], t.verdict.outcome.value if t.verdict else ""] for t in seen.data.flat]
     (out / "bad_batch.json").write_text(json.dumps({"round": number + 1, "candidates": batch}, indent=1), encoding="utf-8")
     _write(events, event(number + 1, "not_finite", norm, 0.0))
-    raise InfraError("the policy's gradient is not finite; the round was not applied. Lower the learning rate (rlvr.lr).")
-
-
-def task_order(count: int, settings: RlvrSettings) -> list[list[int]]:
-    """Positions of each round's tasks: every task once before any comes again."""
-    order: list[list[int]] = []
-    pool: list[int] = []
-    epoch = 0
-    while len(order) < settings.rounds:
-        if len(pool) < settings.tasks:
-            fresh = list(range(count))
-            random.Random(f"{settings.seed}-{epoch}").shuffle(fresh)
-            fresh.sort(key=pool.__contains__)  # those still waiting come last, so that no round holds a task twice
-            pool, epoch = pool + fresh, epoch + 1
-        order.append(pool[: settings.tasks])
-        pool = pool[settings.tasks :]
-    return order
+    raise InfraError("the policy's gradient is not finite; that step was not applied. Lower the learning rate (rlvr.lr).")
 
 
 def describe_round(number: int, seen: Round, figures: Mapping[str, float]) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from torch import Tensor
 
 from swefuse.collect import protocol
 from swefuse.collect.agent import Verify, rollouts
-from swefuse.collect.episode import Start
+from swefuse.collect.episode import How, Start
 from swefuse.learn.batch import Group, PackedBatch, open_tokens, pack
 from swefuse.learn.losses import token_entropies, token_logprobs
 from swefuse.learn.model import output_layer
 from swefuse.learn.tokens import Codec
 from swefuse.learn.value import Candidates
-from swefuse.policy.local import LocalPolicy
+from swefuse.policy.base import Policy
 from swefuse.policy.trie import autocast
 from swefuse.records import Outcome, Task, Trajectory
 
@@ -39,6 +39,10 @@ class Rollouts:
         """All candidates, task by task; positions in pairs and descriptions count in this order."""
         return [t for members in self.trajectories for t in members]
 
+    def joined(self, other: Rollouts) -> Rollouts:
+        """These, and then the others."""
+        return Rollouts(self.tasks + other.tasks, self.trajectories + other.trajectories, self.groups + other.groups)
+
 
 @dataclass(frozen=True)
 class Readings:
@@ -49,10 +53,15 @@ class Readings:
     last: Tensor
 
 
-def sample(tasks: Sequence[Task], policy: LocalPolicy, codec: Codec, verify: Verify, samples: int, seed: int) -> Rollouts:
-    """K trajectories a task, verified, with the ids of what was chosen. Tasks in which nothing was left to choose are dropped."""
+def sample(
+    tasks: Sequence[Task], policy: Policy, codec: Codec, verify: Verify, samples: int, seed: int, ahead: bool = False
+) -> Rollouts:
+    """K trajectories a task, verified, with the ids of what was chosen. Tasks in which nothing was left to choose are dropped.
+
+    ``ahead``: verify those of some tasks while others are sampled; see ``collect.episode.How``.
+    """
     starts = [Start(task, seed * 1000 + k) for task in tasks for k in range(samples)]
-    flat = rollouts(starts, policy, verify, "rlvr")
+    flat = rollouts(starts, policy, verify, "rlvr", How(ahead=ahead))
     kept, trajectories, groups = [], [], []
     for at, task in enumerate(tasks):
         members = tuple(flat[at * samples : (at + 1) * samples])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from swefuse.config import OnlyWhen
 from swefuse.learn.entropy import Course, Mode
@@ -77,6 +77,48 @@ class WatchSettings(BaseModel):
     kl: float = Field(1.0, gt=0, description="nats a message between policy and reference that are too many")
 
 
+class SamplingSettings(BaseModel):
+    """Which tasks a round is about, and how their candidates are sampled."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    batch: int = Field(
+        0, ge=0, description="tasks sampled at once, whose candidates are then verified; 0: 16 on a CPU, 64 on other devices"
+    )
+    overlap: bool = Field(True, description="verify candidates while others are sampled; the result does not depend on it")
+    resample: int = Field(
+        0, ge=0, description="times rlvr.tasks that a round may draw further to replace tasks whose candidates all earn the same"
+    )
+    order: Literal["shuffled", "difficulty"] = Field(
+        "shuffled", description="which tasks come next; difficulty: those first whose pass rate is nearest to one half"
+    )
+    fresh: Annotated[float, OnlyWhen("order", "difficulty")] = Field(
+        0.5, ge=0, le=1, description="share of tasks that were never tried, as long as there are any"
+    )
+    fade: Annotated[float, OnlyWhen("order", "difficulty")] = Field(
+        0.9, gt=0, le=1, description="what an outcome counts after a round, as a share of before"
+    )
+
+
+class OffPolicySettings(BaseModel):
+    """How far updates may lean on candidates that an older state of the policy sampled."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    updates: int = Field(1, ge=1, description="optimizer steps a round, each on its own part of the groups that teach")
+    is_cap: float = Field(
+        0.0, ge=0, description="largest importance weight of a token in the group objective, at least 1; 0: no weights"
+    )
+    max_stale: int = Field(0, ge=0, description="rounds that the state which sampled a candidate may lie back")
+
+    @field_validator("is_cap")
+    @classmethod
+    def _one_at_least(cls, cap: float) -> float:
+        if 0 < cap < 1:
+            raise ValueError("below 1 it would weigh down what the present policy sampled; give 0 or at least 1")
+        return cap
+
+
 class RlvrSettings(BaseModel):
     """Settings of stage 2; rounds, never seconds."""
 
@@ -102,9 +144,20 @@ class RlvrSettings(BaseModel):
     micro_batch: int = Field(16, ge=1, description="tasks a forward pass")
     save_every: int = Field(8, ge=1, description="rounds between the states that a stopped run goes on from")
     seed: int = Field(0, ge=0, description="draws of tasks and samples")
+    sampling: SamplingSettings = Field(default_factory=SamplingSettings, validate_default=True, description="tasks and candidates")
+    off_policy: OffPolicySettings = Field(
+        default_factory=OffPolicySettings, validate_default=True, description="updates on what an older policy sampled"
+    )
     value: ValueSettings = Field(default_factory=ValueSettings, validate_default=True, description="the value model")
     weight: WeightSettings = Field(default_factory=WeightSettings, validate_default=True, description="the weights of pairs")
     watch: WatchSettings = Field(default_factory=WatchSettings, validate_default=True, description="what is watched")
+
+    @model_validator(mode="after")
+    def _importance_is_of_tokens(self) -> Self:
+        """The pair objectives compare whole messages with the reference and know no ratio to what was sampled."""
+        if self.off_policy.is_cap and self.objective != "group":
+            raise ValueError("off_policy.is_cap has no effect, it counts only when objective is group")
+        return self
 
     @model_validator(mode="after")
     def _posterior_needs_noise(self) -> Self:

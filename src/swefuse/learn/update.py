@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -13,7 +13,8 @@ from torch import Tensor
 
 from swefuse.learn.batch import Example, PackedBatch, SftBatch, collate, pack
 from swefuse.learn.entropy import LABELS
-from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, minmax
+from swefuse.learn.losses import bt_loss, bt_ties_loss, clipped_tokens, group_loss, importance, minmax
+from swefuse.learn.minibatches import Tally, minibatches
 from swefuse.learn.pairs import reward
 from swefuse.learn.rollouts import Readings, Rollouts, per_candidate, read
 from swefuse.learn.settings import RlvrSettings
@@ -69,10 +70,37 @@ def advantages(data: Rollouts, pairs: Sequence[Pair], settings: RlvrSettings) ->
     return [gain / max(1, number) for gain, number in zip(total, count, strict=True)]
 
 
-def update(models: Models, optimizer: torch.optim.Optimizer, seen: Round, settings: RlvrSettings) -> dict[str, float]:
-    """One optimizer step on the round's candidates; tasks without any gradient are left out of the forward pass and counted.
+@dataclass
+class _Lesson:
+    """What an update works on: the round, each candidate's advantage, where each group's candidates begin, their token log-probs
+    when sampled and, where importance weights count, before the first step; and what was seen of the tokens."""
 
-    Where ``grad_norm`` is not finite, the policy is left as it was.
+    seen: Round
+    gains: list[float]
+    starts: list[int]
+    sampled: list[list[float]]
+    before: list[list[float]] | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def members(self, groups: Sequence[int]) -> list[int]:
+        """The candidates of groups."""
+        return [c for n in groups for c in range(self.starts[n], self.starts[n + 1])]
+
+    def batches(self, groups: Sequence[int], models: Models, size: int) -> Iterator[tuple[PackedBatch, list[int]]]:
+        """The groups packed, ``size`` at a time, with the candidates of each batch."""
+        for at in range(0, len(groups), size):
+            chosen = groups[at : at + size]
+            packed = pack([self.seen.data.groups[n] for n in chosen], models.policy.config.vocab_size, models.pad)
+            yield packed, self.members(chosen)
+
+
+def update(
+    models: Models, optimizer: torch.optim.Optimizer, seen: Round, settings: RlvrSettings, number: int = 0
+) -> dict[str, float]:
+    """The optimizer steps of round ``number``; tasks without any gradient are left out of the forward pass and counted.
+
+    There are ``off_policy.updates`` of them, each on a part of the groups, which one is drawn from the round's number. ``loss`` is
+    their mean and ``grad_norm`` the largest; where that is not finite, the policy is left as it was before that step, the last.
     """
     data, gains = seen.data, advantages(seen.data, seen.pairs, settings)
     starts = [0]
@@ -80,24 +108,53 @@ def update(models: Models, optimizer: torch.optim.Optimizer, seen: Round, settin
         starts.append(starts[-1] + len(members))
     useful = [n for n in range(len(data.groups)) if _teaches(seen, gains, range(starts[n], starts[n + 1]), settings)]
     useful.sort(key=lambda n: data.groups[n].size)  # like lengths together: less padding
-    tokens = sum(len(ids) for n in useful for ids in data.groups[n].candidates)
+    traces = [[lp for step in t.steps if step.trace is not None for lp in step.trace.logprobs] for t in data.flat]
+    lesson = _Lesson(seen, gains, starts, traces)
+    if settings.off_policy.is_cap:
+        lesson.before = _logprobs(models, lesson, useful, settings)
+    losses, norms = [], []
+    parts = minibatches(useful, settings.off_policy.updates, f"{settings.seed}-{number}")
+    for part in parts:
+        loss, norm = _step(models, optimizer, lesson, part, settings, len(parts))
+        losses.append(loss)
+        norms.append(norm)
+        if not math.isfinite(norm):
+            break
+    done = {"loss": sum(losses) / len(parts), "grad_norm": norms[-1] if not math.isfinite(norms[-1]) else max(norms)}
+    told = lesson.tally.figures() if settings.objective == "group" else {}
+    return {**done, **told, "useful_groups": len(useful) / max(1, len(data.groups))}
+
+
+def _step(
+    models: Models, optimizer: torch.optim.Optimizer, lesson: _Lesson, groups: Sequence[int], settings: RlvrSettings, steps: int
+) -> tuple[float, float]:
+    """One optimizer step on some groups, one of ``steps``: loss and gradient norm."""
+    seen = lesson.seen
+    tokens = sum(len(ids) for n in groups for ids in seen.data.groups[n].candidates)
     optimizer.zero_grad()
     total = 0.0
-    for at in range(0, len(useful), settings.micro_batch):
-        chosen = useful[at : at + settings.micro_batch]
-        batch = pack([data.groups[n] for n in chosen], models.policy.config.vocab_size, models.pad)
-        flat = [c for n in chosen for c in range(starts[n], starts[n + 1])]
+    for batch, flat in lesson.batches(groups, models, settings.micro_batch):
         readings = read(models.policy, batch)
         if settings.objective == "group":
-            loss = _group_part(readings, batch, data, flat, gains, settings) * len(batch.candidate) / tokens
+            loss = _group_part(readings, batch, lesson, flat, settings) * len(batch.candidate) / tokens
         else:
-            loss = _pair_part(readings, batch, flat, seen, settings) / len(seen.pairs)
+            loss = _pair_part(readings, batch, flat, seen, settings) * steps / len(seen.pairs)
         loss.backward()  # type: ignore[no-untyped-call]
         total += loss.item()
     norm = float(torch.nn.utils.clip_grad_norm_(models.policy.parameters(), 1.0))
-    if useful and math.isfinite(norm):
+    if groups and math.isfinite(norm):
         optimizer.step()
-    return {"loss": total, "grad_norm": norm, "useful_groups": len(useful) / max(1, len(data.groups))}
+    return total, norm
+
+
+@torch.no_grad()
+def _logprobs(models: Models, lesson: _Lesson, groups: Sequence[int], settings: RlvrSettings) -> list[list[float]]:
+    """Log-probs of the tokens of each candidate of ``groups`` under the policy as it is; none of the others."""
+    found: list[list[float]] = [[] for _ in lesson.sampled]
+    for batch, flat in lesson.batches(groups, models, settings.micro_batch):
+        for place, value in zip(batch.candidate.tolist(), read(models.policy, batch).logprobs.tolist(), strict=True):
+            found[flat[place]].append(value)
+    return found
 
 
 def _teaches(seen: Round, gains: Sequence[float], members: range, settings: RlvrSettings) -> bool:
@@ -107,16 +164,19 @@ def _teaches(seen: Round, gains: Sequence[float], members: range, settings: Rlvr
     return any(p.a in members and (p.label != "tie" or ties or p.expected is not None) for p in seen.pairs)
 
 
-def _group_part(
-    readings: Readings, batch: PackedBatch, data: Rollouts, flat: Sequence[int], gains: Sequence[float], settings: RlvrSettings
-) -> Tensor:
-    members, device = data.flat, readings.logprobs.device
-    old = [lp for c in flat for step in members[c].steps if step.trace is not None for lp in step.trace.logprobs]
+def _group_part(readings: Readings, batch: PackedBatch, lesson: _Lesson, flat: Sequence[int], settings: RlvrSettings) -> Tensor:
+    device = readings.logprobs.device
+    old = torch.tensor([lp for c in flat for lp in lesson.sampled[c]], device=device)
+    weights = None
+    if lesson.before is not None:
+        start = torch.tensor([lp for c in flat for lp in lesson.before[c]], device=device)
+        weights, old = importance(start, old, settings.off_policy.is_cap), start
     length = per_candidate(torch.ones(len(batch.candidate)), batch.candidate)
     spread = minmax(per_candidate(readings.entropies.detach(), batch.candidate) / length)
-    gain = torch.tensor([gains[c] for c in flat])[batch.candidate].to(device)
-    clip = (settings.clip, settings.clip_slope)
-    return group_loss(readings.logprobs, torch.tensor(old, device=device), gain, spread[batch.candidate].to(device), clip)
+    gain = torch.tensor([lesson.gains[c] for c in flat])[batch.candidate].to(device)
+    by_token, clip = spread[batch.candidate].to(device), (settings.clip, settings.clip_slope)
+    lesson.tally.add(clipped_tokens(readings.logprobs, old, gain, by_token, clip), weights)
+    return group_loss(readings.logprobs, old, gain, by_token, clip, weights)
 
 
 class Contest(NamedTuple):

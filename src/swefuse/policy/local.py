@@ -62,25 +62,35 @@ class Encoder(Protocol):
 class LocalPolicy:
     """Samples from ``model`` with ``encoder``. Same requests, same replies, in the same batches.
 
-    ``batch``: prompts read at once; 0: 16 on a CPU, where padding costs more than calls, and 64 elsewhere.
+    ``batch``: prompts read at once; 0: 16 on a CPU, where padding costs more than calls, and 64 elsewhere. ``version``: which state
+    of a model that is being trained this is; -1 for one that is not.
     """
 
-    def __init__(self, model: PreTrainedModel, encoder: Encoder, name: str, temperature: float = 1.0, batch: int = 0) -> None:
+    def __init__(
+        self, model: PreTrainedModel, encoder: Encoder, name: str, temperature: float = 1.0, batch: int = 0, version: int = -1
+    ) -> None:
         if temperature <= 0:
             raise ValueError(f"temperature must be above 0, not {temperature}; ask for greedy replies instead")
         self.model, self.encoder, self.name = model, encoder, name
         self.temperature = temperature
         self.batch = batch or (16 if model.device.type == "cpu" else 64)
+        self.version = version
         self._vocabulary: Vocabulary | None = None
 
     @property
     def identity(self) -> PolicyIdentity:
-        """Model name and temperature."""
-        return PolicyIdentity(model=self.name, parameters={"temperature": self.temperature})
+        """Model name and temperature, and which state of it is meant where it is being trained."""
+        version = {} if self.version < 0 else {"version": self.version}
+        return PolicyIdentity(model=self.name, parameters={"temperature": self.temperature, **version})
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply for each request; forced moves cost nothing. Raises DataError where there are neither choices nor freedom."""
-        replies: list[Reply | None] = [Reply(r.choices[0]) if len(r.choices) == 1 else None for r in requests]
+        replies = dict(pair for part in self.parts(requests) for pair in part)
+        return [replies[number] for number in range(len(requests))]
+
+    def parts(self, requests: Sequence[Request]) -> Iterator[list[tuple[int, Reply]]]:
+        """The replies of ``act`` by number, a batch of prompts at a time, for whoever has work to do between them."""
+        yield [(number, Reply(request.choices[0])) for number, request in enumerate(requests) if len(request.choices) == 1]
         groups: dict[tuple[str, tuple[Step, ...]], list[int]] = {}
         written: list[int] = []
         for number, request in enumerate(requests):
@@ -91,20 +101,20 @@ class LocalPolicy:
         was_training = self.model.training
         self.model.train(False)
         try:
-            for number, reply in [*self._choose(requests, list(groups.values())), *self._write(requests, written)]:
-                replies[number] = reply
+            yield from self._choose(requests, list(groups.values()))
+            yield list(self._write(requests, written))
         finally:
             self.model.train(was_training)
-        return [reply for reply in replies if reply is not None]
 
-    def _choose(self, requests: Sequence[Request], groups: list[list[int]]) -> Iterator[tuple[int, Reply]]:
-        """Replies to the closed requests, by number. ``groups``: those of one prompt together."""
+    def _choose(self, requests: Sequence[Request], groups: list[list[int]]) -> Iterator[list[tuple[int, Reply]]]:
+        """Replies to the closed requests, by number, a batch at a time. ``groups``: those of one prompt together."""
         rows = [self.encoder.row(requests[n].task, requests[n].steps, prompt=True).ids for n, *_ in groups]
         ordered = sorted(zip(rows, groups, strict=True), key=lambda pair: len(pair[0]))  # like lengths: less padding
         for at in range(0, len(ordered), self.batch):
             prompts, members = zip(*ordered[at : at + self.batch], strict=True)
             flat = [number for group in members for number in group]
-            yield from zip(flat, self._sample(prompts, [[requests[n] for n in group] for group in members]), strict=True)
+            replies = self._sample(prompts, [[requests[n] for n in group] for group in members])
+            yield list(zip(flat, replies, strict=True))
 
     def _write(self, requests: Sequence[Request], numbers: list[int]) -> Iterator[tuple[int, Reply]]:
         """Replies to the open requests ``numbers``. The encoder writes their prompts, whatever conversation they carry: it knows
