@@ -62,7 +62,8 @@ def played(
 ) -> tuple[list[dict[str, float]], torch.Tensor]:
     """Seconds of each round but the first, and the weights at the end."""
     steady(0, 1)
-    models = Models(make_nano(tokenizer, 192, 3), make_nano(tokenizer, 192, 3), codec_for(tokenizer))
+    # a policy that takes about as long to sample as its candidates take to verify, and a reference that costs little
+    models = Models(make_nano(tokenizer, 384, 6), make_nano(tokenizer, 192, 3), codec_for(tokenizer))
     settings = RlvrSettings(
         rounds=ROUNDS, tasks=TASKS, micro_batch=16, optimizer="adamw", sampling=SamplingSettings(overlap=overlap, batch=BATCH),
         weight=WeightSettings(mode="off"), watch=WatchSettings(max_infra=0.0),
