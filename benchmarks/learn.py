@@ -16,7 +16,7 @@ from typing import Any
 Row = Callable[[], dict[str, float]]
 NAMES = (
     "resume_max_diff", "update_vs_trl_x", "update_mem_x", "nano_real_sampled", "value_decisive", "value_ece", "rlvr_gain_low",
-    "noise_kept_entropy", "noise_kept_off", "plan_error",
+    "noise_kept_entropy", "noise_kept_off", "plan_error", "overlap_round_x", "overlap_share", "overlap_busy_x",
 )  # fmt: skip
 
 
@@ -66,9 +66,13 @@ def noise(folder: Path) -> dict[str, float]:
 
 def rows(options: argparse.Namespace) -> dict[tuple[str, ...], Row]:
     """What gives which figures, of those that can be had with what is given."""
+    import overlapping
     import planning
 
-    made: dict[tuple[str, ...], Row] = {("plan_error",): planning.plan_error}
+    made: dict[tuple[str, ...], Row] = {
+        ("plan_error",): planning.plan_error,
+        ("overlap_round_x", "overlap_share", "overlap_busy_x"): overlapping.overlap,
+    }
     if options.run:
         import resuming
         import updating
