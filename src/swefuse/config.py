@@ -18,6 +18,7 @@ import tomllib
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
@@ -34,7 +35,10 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class OnlyWhen:
-    """The annotated key has an effect only while its neighbour ``key`` has one of ``values``; giving it otherwise is an error."""
+    """The annotated key has an effect only while its neighbour ``key`` has one of ``values``; giving it otherwise is an error.
+
+    A dotted ``key`` is one in a neighbouring section.
+    """
 
     key: str
     values: tuple[Any, ...]
@@ -192,7 +196,7 @@ def _refuse_ineffective(config: BaseModel, tree: Tree, sources: Mapping[str, str
             owner = getattr(owner, parent)
         if condition := _unmet(owner, last):
             wanted = " or ".join(_toml(value) for value in condition.values)
-            now = _toml_or_none(getattr(owner, condition.key))
+            now = _toml_or_none(attrgetter(condition.key)(owner))
             neighbour = ".".join([*parents, condition.key])
             raise ConfigError(
                 f"{_source(key, sources)}: {key!r} has no effect, it counts only when {neighbour} is {wanted} (it is {now}); "
@@ -202,7 +206,7 @@ def _refuse_ineffective(config: BaseModel, tree: Tree, sources: Mapping[str, str
 
 def _unmet(owner: BaseModel, name: str) -> OnlyWhen | None:
     for item in type(owner).model_fields[name].metadata:
-        if isinstance(item, OnlyWhen) and getattr(owner, item.key) not in item.values:
+        if isinstance(item, OnlyWhen) and attrgetter(item.key)(owner) not in item.values:
             return item
     return None
 

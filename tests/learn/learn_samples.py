@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from swefuse.collect.agent import Verify, rollouts
@@ -10,8 +11,9 @@ from swefuse.collect.episode import Start
 from swefuse.learn.batch import Group
 from swefuse.learn.model import make_nano, train_tokenizer
 from swefuse.learn.tokens import nano_text
+from swefuse.library.store import Entry, Library
 from swefuse.policy.scripted import ScriptedPolicy
-from swefuse.records import Call, Kind, Outcome, Provenance, Suite, Task, TestResult, Trajectory, Verdict
+from swefuse.records import Call, Decision, Kind, Outcome, Provenance, Suite, Task, TestResult, Trajectory, Verdict
 
 # name, text with a bug, (line, old, new) that mends it, arguments with what is right
 CLIP = 'def clip(x, low):\n    """At least low."""\n    if x > low:\n        return low\n    return x\n'
@@ -72,3 +74,14 @@ def model(seed: int = 0, layers: int = 1) -> Any:
 def group(prompt: tuple[int, ...], *candidates: tuple[int, ...]) -> Group:
     """Candidates with the whole of a ten-token vocabulary open."""
     return Group(prompt, candidates, tuple(tuple(tuple(range(10)) for _ in ids) for ids in candidates))
+
+
+def library(path: Path, *trained: bool) -> Path:
+    """A library of as many accepted trajectories, hand-made-0 and on; of those that are not ``trained`` no step is kept."""
+    made = episodes(ScriptedPolicy("reference"))
+    with Library(path, create=True) as store:
+        for number, keep in enumerate(trained):
+            steps = tuple(step.model_copy(update={"keep": keep}) for step in made[number % 4].steps)
+            one = made[number % 4].model_copy(update={"steps": steps, "id": f"hand-made-{number}"})
+            store.add_many([Entry(TASKS[number % 4], one, verdict(True), Decision(accepted=True, gate_version="1"))])
+    return path

@@ -51,9 +51,9 @@ def test_the_loss_by_hand() -> None:
     tokens = sum(len(example.positions) for example in two)
     others = sum(len(example.ids) - 1 for example in two) - tokens
     batch = collate(two, learner.config.vocab_size, 0)
-    loss, _ = sft_loss(learner, batch, settings, tokens, others)
+    loss, _ = sft_loss(learner, batch, tokens, others, settings)
     assert loss.item() == pytest.approx(-(chosen + 0.1 * raw) / tokens - 0.3 * shown / others, rel=1e-5)
-    plain, _ = sft_loss(learner, batch, SftSettings(raw_loss=0.0, prompt_loss=0.0), tokens, others)
+    plain, _ = sft_loss(learner, batch, tokens, others, SftSettings(raw_loss=0.0, prompt_loss=0.0))
     assert plain.item() == pytest.approx(-chosen / tokens, rel=1e-5)
 
 
@@ -86,12 +86,13 @@ def test_forward_passes_that_do_not_divide_the_batch_are_refused(tmp_path: Path)
 def test_the_first_steps_see_the_shorter_half_only() -> None:
     lengths = [10 * (number % 7) + number for number in range(40)]
     settings = SftSettings(steps=20, batch=4, short_first=0.5, seed=3)
-    order = batch_order(lengths, settings)
+    rows = [Example((1,) * length, (0,), ((),)) for length in [2, *lengths[1:]]]
+    order = batch_order(rows, settings)
     median = sorted(lengths)[len(lengths) // 2]
     assert len(order) == 20 and all(len(batch) == 4 for batch in order)
     assert all(lengths[place] <= median for batch in order[:10] for place in batch)
     assert any(lengths[place] > median for batch in order[10:] for place in batch)
-    assert order == batch_order(lengths, settings)
+    assert order == batch_order(rows, settings)
 
 
 @pytest.mark.parametrize("stopped", [3, 4, 5])

@@ -30,6 +30,8 @@ _RLVR = "swefuse train rlvr --model runs/sft/model --tasks runs/tasks --set obje
 _NANO = "swefuse train nano --out runs/nano"
 _PLAN = "swefuse train plan --model llama-8b"
 
+_OF_A_COURSE = {"steps", "lr", "warmup", "hold", "final_lr", "save_every", "recompute", "report"}  # what --find-lr has no use for
+
 app = group("train", "Train a model: sft (on proven trajectories), then rlvr (on verified rewards).", _SFT, _RLVR)
 
 
@@ -42,19 +44,32 @@ def sft(
         Path | None,
         typer.Option("--check", metavar="DIR", help="Tasks whose held-out part decides which state is kept."),
     ] = None,
+    find_lr: Annotated[
+        int | None,
+        typer.Option("--find-lr", metavar="STEPS", help="Train nothing: try rising learning rates on a copy and suggest one."),
+    ] = None,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Supervised fine-tuning on the accepted trajectories of a library."""
+    """Supervised fine-tuning on the accepted trajectories of a library; torchrun shares it among processes."""
     with extras():
+        from swefuse.learn import finder, ranks
         from swefuse.learn.sft import SftSettings, run
 
     settings = prepare(SftSettings, config, overrides or [], out)
     idle = sorted({"check_tasks", "patience"} & settings.model_fields_set)
     if idle and check is None:
         raise UserError(f"{idle[0]!r} has no effect without --check DIR")
-    with stage_progress("sft") as progress:
-        typer.echo(run(settings, model, library, out, progress, check))
+    idle = sorted(_OF_A_COURSE & settings.model_fields_set)
+    if find_lr is not None and (check is not None or idle):
+        raise UserError(f"{idle[0] if idle else '--check'!r} has no effect with --find-lr: leave it out")
+    with stage_progress("sft", quiet=not ranks.first()) as progress:
+        if find_lr is not None:
+            typer.echo(f"lr={finder.run(settings, model, library, out, find_lr, progress):.3g}")
+            return
+        done = run(settings, model, library, out, progress, check)
+    if ranks.first():
+        typer.echo(done)
 
 
 @app.command("rlvr", epilog=example(_RLVR))

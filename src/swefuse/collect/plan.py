@@ -162,7 +162,7 @@ def choose(config: GatherConfig, method: Method, place: Path) -> Chosen:
             raise UserError(f"{place}: guide='choices' is for function tasks, and there is none among these; use another guide")
         left_out["guide='choices' is for tasks of one function with tests by calls"] = len(tasks) - len(fit)
         tasks = fit
-    if config.hide_instruction and not any(map(_tests_tell, tasks)):
+    if config.hide_instruction and not any(map(tests_tell, tasks)):
         raise UserError(
             f"{place}: 'hide_instruction' has no effect, since only failing tests can stand for an instruction and no task here "
             f"({', '.join(sorted({task.kind for task in tasks}))}) has any that are shown: leave it out"
@@ -179,7 +179,7 @@ def _no_task(config: GatherConfig, place: Path, known: Sequence[Task]) -> str:
     return f"{place} has no task of split {config.split!r}{hint}"
 
 
-def _tests_tell(task: Task) -> bool:
+def tests_tell(task: Task) -> bool:
     """Whether tests that fail, and are shown, say what is to be done."""
     calls = task.suite("calls")
     seen = {call.id for call in calls.calls if call.visible} if calls else None
@@ -189,7 +189,7 @@ def _tests_tell(task: Task) -> bool:
 
 def _hides(config: GatherConfig, task: Task) -> bool:
     drawn = int(content_hash([config.seed, "hide", task.id])[:8], 16) / 0x1_0000_0000
-    return drawn < config.hide_instruction and _tests_tell(task)
+    return drawn < config.hide_instruction and tests_tell(task)
 
 
 def pieces(config: GatherConfig, method: Method, policy: Policy | None, tasks: Sequence[Task]) -> list[list[Unit]]:

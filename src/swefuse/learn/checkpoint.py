@@ -14,13 +14,19 @@ from typing import Any
 import torch
 
 from swefuse.errors import ConfigError, DataError
+from swefuse.learn import ranks
 from swefuse.records import content_hash
 
 _MARK = b"swefuse state 1\n"
 
 
 def save_state(path: Path, state: dict[str, Any]) -> None:
-    """Write ``state`` (tensors, numbers, texts, and lists and dicts of them) to ``path``; what was there becomes ``path.old``."""
+    """Write ``state`` (tensors, numbers, texts, and lists and dicts of them) to ``path``; what was there becomes ``path.old``.
+
+    Of several processes only the first one writes.
+    """
+    if not ranks.first():
+        return
     buffer = io.BytesIO()
     torch.save(state, buffer)
     body = buffer.getvalue()
@@ -96,6 +102,8 @@ def check_same(path: Path, state: dict[str, Any], key: str, now: Any) -> None:
 
 def keep_lines(path: Path, key: str, done: int) -> None:
     """Cut a log to its lines whose ``key`` is at most ``done``: the others are of a call that was stopped, and come again."""
+    if not ranks.first():
+        return
     lines = path.read_text(encoding="utf-8").splitlines() if done and path.exists() else []
     partial = path.with_name(f".{path.name}.partial")
     partial.write_text("".join(f"{line}\n" for line in lines if _number(line, key) <= done), encoding="utf-8")

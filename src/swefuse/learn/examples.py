@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from swefuse.collect import protocol
 from swefuse.collect.dialects import called
 from swefuse.errors import DataError
-from swefuse.learn.batch import Example, open_tokens
+from swefuse.learn.batch import About, Example, open_tokens
 from swefuse.learn.tokens import Codec, codec_for
 from swefuse.policy.base import Choice
 from swefuse.records import Task, Trajectory
@@ -39,6 +40,7 @@ def make_example(codec: Codec, task: Task, trajectory: Trajectory) -> Example:
     row = codec.row(task, trajectory.steps)
     positions: list[int] = []
     allowed: list[tuple[int, ...]] = []
+    edits = 0
     for number, (step, (start, end)) in enumerate(zip(trajectory.steps, row.spans, strict=True)):
         if not step.keep or step.action is None:
             continue
@@ -47,9 +49,12 @@ def make_example(codec: Codec, task: Task, trajectory: Trajectory) -> Example:
         choices = protocol.choices(task, task.files, trajectory.steps[:number]) if step.action.name == "edit" else ()
         if Choice(step.thought, step.action) in choices:
             allowed += open_tokens(codec.messages(task, choices), ids)
+            edits += len(choices)
         else:
             allowed += [()] * len(ids)
-    return Example(row.ids, tuple(positions), tuple(allowed), trajectory.id)
+    strength = task.evidence.strength if task.evidence else None
+    about = About(task.id, task.provenance.source, task.kind.value, len(trajectory.steps), edits, strength)
+    return Example(row.ids, tuple(positions), tuple(allowed), trajectory.id, about)
 
 
 def without_tail(example: Example) -> Example:
@@ -61,7 +66,8 @@ def without_tail(example: Example) -> Example:
     if last < 0:
         return example
     end = example.positions[last] + 1
-    return Example(example.ids[:end], example.positions[: last + 1], example.allowed[: last + 1], example.name)
+    cut = {"ids": example.ids[:end], "positions": example.positions[: last + 1], "allowed": example.allowed[: last + 1]}
+    return replace(example, **cut)  # type: ignore[arg-type]
 
 
 def encode_here(task: Task, trajectory: Trajectory) -> Example:
@@ -87,7 +93,9 @@ def make_examples(
 
 def save_examples(path: Path, examples: Iterable[Example]) -> None:
     """Write examples, one JSON line each; the file appears whole or not at all."""
-    save_lines(path, (json.dumps([e.name, e.ids, e.positions, e.allowed], separators=(",", ":")) for e in examples))
+    save_lines(
+        path, (json.dumps([e.name, e.ids, e.positions, e.allowed, asdict(e.about)], separators=(",", ":")) for e in examples)
+    )
 
 
 def load_examples(path: Path) -> list[Example]:
@@ -95,8 +103,8 @@ def load_examples(path: Path) -> list[Example]:
     found = []
     try:
         for line in path.read_text(encoding="ascii").splitlines():
-            name, ids, positions, allowed = json.loads(line)
-            found.append(Example(tuple(ids), tuple(positions), tuple(map(tuple, allowed)), name))
+            name, ids, positions, allowed, about = json.loads(line)
+            found.append(Example(tuple(ids), tuple(positions), tuple(map(tuple, allowed)), name, About(**about)))
     except (OSError, ValueError, TypeError) as error:
         raise DataError(f"{path} holds no examples: {type(error).__name__}: {error}") from error
     return found

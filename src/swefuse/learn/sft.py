@@ -8,32 +8,33 @@ adds a share of the observations for a model trained from scratch, which has yet
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Callable, Sequence, Sized
-from itertools import islice
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
-from torch.utils.data import SequentialSampler
-from transformers import PrinterCallback, TrainerCallback
 from trl.trainer.sft_config import SFTConfig
-from trl.trainer.sft_trainer import SFTTrainer
 
 from swefuse.collect import protocol
+from swefuse.config import OnlyWhen
 from swefuse.errors import ConfigError, DataError
-from swefuse.learn.batch import Example, SftBatch, bucketed, collate
+from swefuse.learn import ranks
+from swefuse.learn.batch import Example, SftBatch, kept_apart, shown
 from swefuse.learn.board import Place, exact_pass, make_board
 from swefuse.learn.checkpoint import Best, check_same, fingerprint, keep_lines, load_state, save_state
 from swefuse.learn.examples import init_codec, make_examples, without_tail
 from swefuse.learn.losses import token_logprobs
-from swefuse.learn.model import give_back, load, output_layer, save, steady
+from swefuse.learn.mix import MixSettings, Order, chosen, hardness, weights
+from swefuse.learn.model import load, output_layer, save, steady
 from swefuse.learn.optimizers import OptimizerName, make_optimizer
-from swefuse.learn.tokens import codec_for, remember
+from swefuse.learn.tokens import Codec, codec_for, remember
+from swefuse.learn.trainer import Log, Trainer, collator, write_line
 from swefuse.library.store import Library
+from swefuse.policy.attention import LEAST
 from swefuse.policy.trie import autocast
 from swefuse.records import content_hash
 from swefuse.sandbox.choose import AUTO, resolve
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Progress = Callable[[int, int], None]
-GIVE_BACK = 100  # steps
 STATE, BEST = "state.pt", "best.pt"
 
 
@@ -57,6 +57,7 @@ class SftSettings(BaseModel):
     steps: int = Field(520, ge=1, description="optimizer steps")
     batch: int = Field(24, ge=1, description="trajectories a step")
     micro_batch: int = Field(0, ge=0, description="trajectories a forward pass; divides batch, 0: the whole batch")
+    pack: int = Field(0, ge=0, description="tokens of a row that holds several trajectories, kept apart; 0: one trajectory a row")
     optimizer: OptimizerName = Field("muon", description="muon: Muon for the matrices inside the blocks, AdamW for the rest")
     lr: float = Field(2e-3, gt=0, description="peak learning rate")
     warmup: int = Field(40, ge=0, description="steps of linear warm-up")
@@ -70,7 +71,9 @@ class SftSettings(BaseModel):
     dialect: Literal["", "compact", "tools"] = Field(
         "", description="how actions are written in the rows of a chat model; empty: as it was trained before, else compact"
     )
-    short_first: float = Field(0.35, ge=0, le=1, description="share of the steps that see only the shorter half of the data")
+    short_first: Annotated[float, OnlyWhen("mix.curriculum", "length", "difficulty")] = Field(
+        0.35, ge=0, le=1, description="share of the steps that see only the shorter half of the data, or the easier: mix.curriculum"
+    )
     lora: int = Field(0, ge=0, description="rank of low-rank adapters on every inner matrix, merged at the end; 0: all weights")
     recompute: bool = Field(False, description="compute activations again in the backward pass: less memory, a third more time")
     save_every: int = Field(200, ge=1, description="steps between the states that a stopped run goes on from, about; and checks")
@@ -78,6 +81,7 @@ class SftSettings(BaseModel):
     patience: int = Field(0, ge=0, description="checks without a better one after which training ends; 0: it goes on to the end")
     report: Literal["none", "tensorboard", "wandb", "trackio"] = Field("none", description="also log the steps there")
     seed: int = Field(0, ge=0, description="order of the data")
+    mix: MixSettings = Field(default_factory=MixSettings, validate_default=True, description="what batches are made of")
 
 
 def learning_rate(step: int, settings: SftSettings) -> float:
@@ -91,11 +95,16 @@ def learning_rate(step: int, settings: SftSettings) -> float:
 
 
 def sft_loss(
-    model: PreTrainedModel, batch: SftBatch, settings: SftSettings, tokens: int, prompt_tokens: int
+    model: PreTrainedModel, batch: SftBatch, tokens: int, prompt_tokens: int, settings: SftSettings
 ) -> tuple[Tensor, Tensor]:
     """``(loss, sum of the choice loss)`` of one forward pass, divided by the numbers of tokens of the whole optimizer step."""
     with autocast(model):
-        hidden = model.base_model(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state
+        inputs = {"attention_mask": batch.mask}
+        if settings.pack:
+            positions, seen = kept_apart(batch.mask)
+            hidden_from = torch.zeros(seen.shape, dtype=model.dtype, device=seen.device).masked_fill(~seen, LEAST)
+            inputs = {"attention_mask": hidden_from[:, None], "position_ids": positions}
+        hidden = model.base_model(input_ids=batch.ids, **inputs).last_hidden_state
         head = output_layer(model)
         logits = head(hidden[batch.row, batch.column])
         chosen = token_logprobs(logits, batch.targets, batch.allowed)
@@ -105,95 +114,26 @@ def sft_loss(
             loss = loss - settings.raw_loss * token_logprobs(logits[choice], batch.targets[choice]).sum()
         loss = loss / tokens
         if settings.prompt_loss:
-            shown = batch.mask.bool().clone()
-            shown[:, 0] = False
-            shown[batch.row, batch.column + 1] = False
-            prompt = token_logprobs(head(hidden[:, :-1][shown[:, 1:]]), batch.ids[shown])
+            others = shown(batch)
+            prompt = token_logprobs(head(hidden[:, :-1][others[:, 1:]]), batch.ids[others])
             loss = loss - settings.prompt_loss * prompt.sum() / prompt_tokens
     return loss, -chosen[choice].sum().detach()
 
 
-def batch_order(lengths: Sequence[int], settings: SftSettings) -> list[list[int]]:
-    """The batches of all steps: for the first ``short_first`` of them from the shorter half of the examples, then from all.
+def batch_order(examples: Sequence[Example], settings: SftSettings) -> list[list[int]]:
+    """The batches of all steps by ``mix``: the first ``short_first`` of them from the shorter or easier half, then from all.
 
-    Raises DataError when half of the examples do not fill one batch.
+    Raises DataError when the examples do not fill one batch, and ConfigError for a mix of what they are not.
     """
-    short = sorted(range(len(lengths)), key=lambda number: (lengths[number], number))[: max(settings.batch, len(lengths) // 2)]
-    first = round(settings.steps * settings.short_first)
-    early = islice(bucketed([lengths[number] for number in short], settings.batch, settings.seed), first)
-    late = islice(bucketed(lengths, settings.batch, settings.seed + 1), settings.steps - first)
-    return [[short[place] for place in batch] for batch in early] + list(late)
+    mix = settings.mix
+    first = 0 if mix.curriculum == "none" else round(settings.steps * settings.short_first)
+    order = Order([len(example.ids) for example in examples], hardness(examples, mix), weights(examples, mix))
+    return order.batches(settings.steps, first, settings.batch, settings.seed)
 
 
 def trained_rows(examples: Sequence[Example], settings: SftSettings) -> Sequence[Example]:
     """The examples as they are put through the model."""
     return examples if settings.tail else [without_tail(example) for example in examples]
-
-
-def _write(path: Path, row: dict[str, Any]) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
-
-
-class _Log(TrainerCallback):
-    """Writes metrics.jsonl, reports progress, and saves states. ``done``: steps of the calls before this one."""
-
-    def __init__(self, path: Path, progress: Progress, done: int, every: int, keep: Callable[[int], bool]) -> None:
-        self.path, self.progress, self.done, self.every, self.keep = path, progress, done, every, keep
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
-        """One line for each logged step."""
-        _write(self.path, {"step": self.done + state.global_step, **(logs or {})})
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Progress in steps."""
-        if state.global_step % GIVE_BACK == 0:
-            give_back()
-        self.progress(self.done + state.global_step, self.done + state.max_steps)
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Save what the steps so far made, whose line in metrics.jsonl is written by now; training ends if that was enough."""
-        if state.global_step and state.global_step % self.every == 0 and self.keep(self.done + state.global_step):
-            control.should_training_stop = True
-
-
-class _Trainer(SFTTrainer):
-    """SFTTrainer with our loss and our order of the data."""
-
-    def __init__(self, settings: SftSettings, **kwargs: Any) -> None:
-        self.settings = settings
-        self.choice_loss: list[float] = []
-        super().__init__(**kwargs)
-
-    def _get_train_sampler(self, *_: Any, **__: Any) -> SequentialSampler:
-        assert isinstance(self.train_dataset, Sized), "rows are counted, never streamed"
-        return SequentialSampler(self.train_dataset)  # the dataset lies in the order of the batches
-
-    def compute_loss(self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
-        """Our loss; its tokens are counted over the whole optimizer step, whatever the size of a forward pass."""
-        loss, choice = sft_loss(model, inputs["batch"], self.settings, inputs["tokens"], inputs["prompt_tokens"])
-        self.choice_loss.append(float(choice) / inputs["rows"])
-        return (loss, None) if return_outputs else loss
-
-    def _prepare_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        device = self.args.device
-        return {**inputs, "batch": SftBatch(*(part.to(device) for part in inputs["batch"]))}
-
-    def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
-        """Add the mean choice loss (nats a trajectory) since the last line."""
-        if self.choice_loss:
-            logs = {**logs, "choice_loss": sum(self.choice_loss) / len(self.choice_loss)}
-            self.choice_loss = []
-        super().log(logs, *args, **kwargs)
-
-    def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list[Any], Any]:
-        """The forward passes of one optimizer step; each learns the numbers of tokens of all of them."""
-        batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
-        tokens = sum(len(b["batch"].targets) for b in batches)
-        shown = sum(int(b["batch"].mask.sum()) - len(b["batch"].mask) for b in batches)
-        for b in batches:
-            b.update(tokens=tokens, prompt_tokens=max(1, shown - tokens))
-        return batches, torch.tensor(tokens)  # a count tells the Trainer not to divide by the accumulation steps
 
 
 def fine_tune(
@@ -214,19 +154,20 @@ def fine_tune(
 
     arguments = _arguments(model, settings, out)
     examples = trained_rows(examples, settings)
-    out.mkdir(parents=True, exist_ok=True)
-    names = content_hash([[e.name, len(e.ids)] for e in examples])
+    check_packing(model, examples, settings.pack)
+    order = batch_order(examples, settings)
+    names = content_hash([[[e.name, len(e.ids)] for e in examples], order])
     this = {"settings": settings.model_dump(mode="json"), "examples": names, "base": fingerprint(model)}
-    adapted = _adapted(model, settings.lora)
+    adapted = adapt(model, settings.lora)
     optimizer = make_optimizer(model, settings.optimizer, settings.lr, settings.weight_decay)
     best = Best(out / BEST, check) if check else None
     done = _resumed(out, this, model, optimizer, best)
-    flat = [number for batch in batch_order([len(e.ids) for e in examples], settings)[done:] for number in batch]
+    flat = [number for batch in order[done:] for number in batch]
 
     def keep(step: int) -> bool:
         """Save the state after ``step`` steps; whether that was enough."""
         if best:
-            _write(out / "metrics.jsonl", {"step": step, "pass1": best.look(model, step)})
+            write_line(out / "metrics.jsonl", {"step": step, "pass1": best.look(model, step)})
         enough = bool(best and settings.patience and best.since >= settings.patience)
         told = {**this, "done": settings.steps if enough else step, "best": best.state() if best else {}}
         save_state(out / STATE, {**told, "model": model.state_dict(), "optimizer": optimizer.state_dict()})
@@ -235,19 +176,18 @@ def fine_tune(
     if flat:
         arguments.max_steps = settings.steps - done
         lines = int(arguments.logging_steps)
-        log = _Log(out / "metrics.jsonl", progress, done, lines * max(1, round(settings.save_every / lines)), keep)
+        log = Log(out / "metrics.jsonl", progress, done, lines * max(1, round(settings.save_every / lines)), keep)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate(done + step, settings))
-        trainer = _Trainer(
-            settings,
+        trainer = Trainer(
+            partial(sft_loss, settings=settings),
             model=model,
             args=arguments,
             processing_class=tokenizer,
-            data_collator=_collator(examples, model.config.vocab_size, tokenizer.pad_token_id or 0),
+            data_collator=collator(examples, model.config.vocab_size, tokenizer.pad_token_id or 0, settings.pack),
             train_dataset=Dataset.from_dict({"example": flat}),
             optimizers=(optimizer, schedule),
             callbacks=[log],
         )
-        trainer.remove_callback(PrinterCallback)  # we report progress ourselves
         trainer.train()
         if done + trainer.state.global_step == settings.steps:
             keep(settings.steps)
@@ -258,14 +198,19 @@ def fine_tune(
     return model
 
 
-def _collator(examples: Sequence[Example], vocabulary: int, pad: int) -> Callable[[list[dict[str, int]]], dict[str, Any]]:
-    def together(rows: list[dict[str, int]]) -> dict[str, Any]:
-        return {"batch": collate([examples[row["example"]] for row in rows], vocabulary, pad), "rows": len(rows)}
+def check_packing(model: PreTrainedModel, examples: Sequence[Example], room: int) -> None:
+    """Raises ConfigError where rows of ``room`` tokens cannot keep examples apart, and for an example that does not fit in one."""
+    config = model.config.get_text_config()
+    others = sorted(set(getattr(config, "layer_types", None) or ()) - {"full_attention"})
+    if room and (others or getattr(config, "sliding_window", None)):
+        kind = others[0] if others else "sliding_attention"
+        raise ConfigError(f"pack keeps examples apart in full attention only, and this model has {kind}; leave it out")
+    for example in examples:
+        if room and len(example.ids) > room:
+            raise ConfigError(f"trajectory {example.name} has {len(example.ids)} tokens, more than pack={room}; raise it")
 
-    return together
 
-
-def _adapted(model: PreTrainedModel, rank: int) -> Any:
+def adapt(model: PreTrainedModel, rank: int) -> Any:
     """The adapters (Hu et al. 2021) in ``model``, whose other weights stay as they are; None for rank 0."""
     if not rank:
         return None
@@ -279,6 +224,7 @@ def _adapted(model: PreTrainedModel, rank: int) -> Any:
 
 def _resumed(out: Path, this: dict[str, Any], model: PreTrainedModel, optimizer: torch.optim.Optimizer, best: Best | None) -> int:
     """How many steps are done: those of the state in ``out``, which all take over; metrics.jsonl is cut there."""
+    out.mkdir(parents=True, exist_ok=True)
     state = load_state(out / STATE)
     done = 0
     if state is not None:
@@ -295,14 +241,12 @@ def _resumed(out: Path, this: dict[str, Any], model: PreTrainedModel, optimizer:
 
 def _arguments(model: PreTrainedModel, settings: SftSettings, out: Path) -> SFTConfig:
     """How TRL is to train. Raises ConfigError for a ``micro_batch`` that does not divide the batch."""
-    micro = settings.micro_batch or settings.batch
-    if settings.batch % micro:
-        raise ConfigError(f"micro_batch {micro} does not divide batch {settings.batch}")
+    rows, passes = ranks.share(settings.batch, settings.micro_batch)
     return SFTConfig(
         output_dir=str(out),
         max_steps=settings.steps,
-        per_device_train_batch_size=micro,
-        gradient_accumulation_steps=settings.batch // micro,
+        per_device_train_batch_size=rows,
+        gradient_accumulation_steps=passes,
         max_grad_norm=settings.clip,
         use_cpu=model.device.type == "cpu",
         bf16=False,  # the loss opens autocast itself, where the machine is faster in bfloat16
@@ -316,6 +260,7 @@ def _arguments(model: PreTrainedModel, settings: SftSettings, out: Path) -> SFTC
         dataset_kwargs={"skip_prepare_dataset": True},
         dataloader_pin_memory=False,
         seed=settings.seed,
+        ddp_find_unused_parameters=False,  # every trained weight is used in every step
     )
 
 
@@ -326,23 +271,46 @@ def run(
     """Stage 1 from a model folder on the accepted trajectories of a library; ``out/model`` loads with ``from_pretrained``.
 
     ``check``: a folder of tasks, of which the held-out ones decide by executed pass@1 which state of the model is the best. Raises
-    DataError when the library holds no accepted trajectory or ``check`` no task that can be checked.
+    DataError when the library holds no accepted trajectory or ``check`` no task that can be checked. Several processes, as torchrun
+    starts them, share every step; the first one writes.
     """
+    ranks.start()
+    board = _board(check, settings.check_tasks) if check and ranks.first() else []
+    given = prepared(settings, model, library)
+
+    def executed() -> float:
+        return ranks.told(sum(exact_pass(given.model, given.codec, board)) / len(board) if ranks.first() else 0.0)
+
+    fine_tune(given.model, given.tokenizer, given.examples, settings, out, progress, executed if check else None)
+    if ranks.first():
+        save(given.model, given.tokenizer, out / "model")
+    ranks.finish()
+    return out
+
+
+class Prepared(NamedTuple):
+    """What training begins with."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    codec: Codec
+    examples: list[Example]
+
+
+def prepared(settings: SftSettings, model: Path, library: Path) -> Prepared:
+    """A model and the accepted trajectories of a library as its rows. Raises DataError when there are none."""
     with Library(library) as store:
         items = [(entry.task, entry.trajectory) for entry in store.iter_accepted()]
     if not items:
         raise DataError(f"{library} holds no accepted trajectory; 'swefuse library stats {library}' shows why")
-    board = _board(check, settings.check_tasks) if check else []
+    items = chosen(items, settings.mix, settings.seed)
     with ProcessExecutor(2, init_codec, (model, settings.dialect), chunk=8) as executor:
         examples = make_examples(items, executor)
     steady(settings.seed, 1)
     learner, tokenizer = load(model)
     codec = codec_for(tokenizer, settings.dialect)
     remember(tokenizer, codec)
-    executed = (lambda: sum(exact_pass(learner, codec, board)) / len(board)) if board else None
-    fine_tune(learner, tokenizer, examples, settings, out, progress, executed)
-    save(learner, tokenizer, out / "model")
-    return out
+    return Prepared(learner, tokenizer, codec, examples)
 
 
 def _board(place: Path, count: int) -> list[Place]:

@@ -227,9 +227,9 @@ def fall_back(models: Models, optimizer: torch.optim.Optimizer, gold: Sequence[E
     loss, _ = sft_loss(
         models.policy,
         SftBatch(*(part.to(models.policy.device) for part in batch)),
-        SftSettings(prompt_loss=0.0),
         len(batch.targets),
         1,
+        SftSettings(prompt_loss=0.0),
     )
     loss.backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(models.policy.parameters(), 1.0)

@@ -151,10 +151,12 @@ def step_base(run: Run, progress: Progress) -> None:
 def step_encode(run: Run, progress: Progress) -> None:
     """The accepted trajectories as rows of token ids, with what was open at each choice: once, for every stage that trains."""
     from swefuse.learn.examples import init_codec, make_examples, save_examples
+    from swefuse.learn.mix import chosen as mixed
 
     run.close()  # the verifiers' memory and cores are wanted elsewhere now
     chosen = accepted(run)
     items = [[(task, chosen[task.id]) for task in pool if task.id in chosen] for pool in run.pools]
+    items = [mixed(part, run.config.sft.mix, run.config.seed) for part in items]
     total = sum(map(len, items))
     with ProcessExecutor(run.config.workers, init_codec, (run.model("base"),), chunk=8) as executor:
         for number, part in enumerate(items):
