@@ -25,6 +25,7 @@ from trl.trainer.sft_trainer import SFTTrainer
 
 from swefuse.collect import protocol
 from swefuse.errors import ConfigError, DataError
+from swefuse.learn import manifest
 from swefuse.learn.batch import Example, SftBatch, bucketed, collate
 from swefuse.learn.board import Place, exact_pass, make_board
 from swefuse.learn.checkpoint import Best, check_same, fingerprint, keep_lines, load_state, save_state
@@ -340,8 +341,14 @@ def run(
     codec = codec_for(tokenizer, settings.dialect)
     remember(tokenizer, codec)
     executed = (lambda: sum(exact_pass(learner, codec, board)) / len(board)) if board else None
+    tasks = sorted({task.id for task, _ in items})
+    told = {
+        "base": fingerprint(learner), "library": manifest.library(library), "tasks": content_hash(tasks), "task_count": len(tasks),
+        "split": sorted({task.split for task, _ in items}),
+    }  # fmt: skip
     fine_tune(learner, tokenizer, examples, settings, out, progress, executed)
     save(learner, tokenizer, out / "model")
+    manifest.write(out, "sft", settings, {**told, "policy": fingerprint(learner)})
     return out
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from swefuse.learn.batch import Example, PackedBatch, SftBatch, collate, pack
 from swefuse.learn.entropy import LABELS
+from swefuse.learn.holds import Hold
 from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, minmax
 from swefuse.learn.pairs import reward
 from swefuse.learn.rollouts import Readings, Rollouts, per_candidate, read
@@ -43,12 +44,16 @@ class Models:
 
 
 class Round(NamedTuple):
-    """What one round saw: candidates, their description, all pairs with weights, and whether the weights act yet."""
+    """What one round saw: candidates, their description, all pairs with weights, and whether the weights act yet.
+
+    ``reference``: for each task the reference's log-probs of its candidates' tokens, one after the other.
+    """
 
     data: Rollouts
     known: Candidates
     pairs: list[Pair]
     weighted: bool
+    reference: tuple[Tensor, ...] = ()
 
 
 def advantages(data: Rollouts, pairs: Sequence[Pair], settings: RlvrSettings) -> list[float]:
@@ -79,25 +84,30 @@ def update(models: Models, optimizer: torch.optim.Optimizer, seen: Round, settin
     for members in data.trajectories:
         starts.append(starts[-1] + len(members))
     useful = [n for n in range(len(data.groups)) if _teaches(seen, gains, range(starts[n], starts[n + 1]), settings)]
-    useful.sort(key=lambda n: data.groups[n].size)  # like lengths together: less padding
+    hold = Hold.of(data, seen.known, seen.reference, settings)
+    taken = sorted(sorted({*useful, *hold.groups}), key=lambda n: data.groups[n].size)  # like lengths together: less padding
     tokens = sum(len(ids) for n in useful for ids in data.groups[n].candidates)
     optimizer.zero_grad()
     total = 0.0
-    for at in range(0, len(useful), settings.micro_batch):
-        chosen = useful[at : at + settings.micro_batch]
+    for at in range(0, len(taken), settings.micro_batch):
+        chosen = taken[at : at + settings.micro_batch]
         batch = pack([data.groups[n] for n in chosen], models.policy.config.vocab_size, models.pad)
         flat = [c for n in chosen for c in range(starts[n], starts[n + 1])]
         readings = read(models.policy, batch)
         if settings.objective == "group":
-            loss = _group_part(readings, batch, data, flat, gains, settings) * len(batch.candidate) / tokens
+            loss = _group_part(readings, batch, data, flat, gains, settings) * len(batch.candidate) / max(1, tokens)
+            loss = loss + hold.loss(readings, batch.candidate, chosen, flat)
         else:
             loss = _pair_part(readings, batch, flat, seen, settings) / len(seen.pairs)
         loss.backward()  # type: ignore[no-untyped-call]
         total += loss.item()
     norm = float(torch.nn.utils.clip_grad_norm_(models.policy.parameters(), 1.0))
-    if useful and math.isfinite(norm):
+    if taken and math.isfinite(norm):
         optimizer.step()
-    return {"loss": total, "grad_norm": norm, "useful_groups": len(useful) / max(1, len(data.groups))}
+    shares = {"useful_groups": len(useful) / max(1, len(data.groups))}
+    if hold.groups:
+        shares["read_groups"] = len(taken) / max(1, len(data.groups))
+    return {"loss": total, "grad_norm": norm, **shares}
 
 
 def _teaches(seen: Round, gains: Sequence[float], members: range, settings: RlvrSettings) -> bool:
@@ -154,7 +164,7 @@ def _pair_part(readings: Readings, batch: PackedBatch, flat: Sequence[int], seen
     tie = torch.tensor([contest.tie for contest in here], device=device)
     loss = bt_ties_loss(margin, tie, weights, 0.0) if ties else bt_loss(margin, weights)
     likelihood = (weights * (total / length)[winner])[~tie].sum()
-    return loss - settings.anchor * likelihood
+    return loss - settings.likelihood * likelihood
 
 
 def fall_back(models: Models, optimizer: torch.optim.Optimizer, gold: Sequence[Example], number: int) -> dict[str, float]:
