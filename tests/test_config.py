@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from swefuse.config import OnlyWhen, Setting, dump, fields, load
+from swefuse.config import OnlyAbove, OnlyWhen, Setting, dump, fields, load
 from swefuse.errors import ConfigError
 
 
@@ -184,3 +184,17 @@ def test_fields_tell_type_range_default_and_description() -> None:
     assert listed[-1] == Setting("train.weight.strength", "float, >= 0", "2.0", "Exponent of the weight.")
     assert fields(Needy) == [Setting("tasks", "path", "", "Folder of tasks.")]
     assert [item.type for item in listed[3:7]] == ["path", "list of text", "Colour", "table of int"]
+
+
+class Share(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    share: float = Field(0.0, ge=0, description="A share.")
+    limit: Annotated[float, OnlyAbove("share")] = Field(0.5, description="Counts where there is a share.")
+
+
+def test_a_setting_may_count_above_a_bound_alone(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="'limit' has no effect, it counts only when share is above 0 "):
+        load(Share, None, ["limit=0.1"])
+    assert load(Share, None, ["limit=0.1", "share=0.1"]).limit == 0.1
+    assert "limit" not in dump(Share()) and "limit = 0.5" in dump(Share(share=0.2))

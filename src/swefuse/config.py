@@ -48,6 +48,14 @@ class OnlyWhen:
         object.__setattr__(self, "values", values)
 
 
+@dataclass(frozen=True, slots=True)
+class OnlyAbove:
+    """The annotated key has an effect only while its neighbour ``key`` is above ``bound``; giving it otherwise is an error."""
+
+    key: str
+    bound: float = 0.0
+
+
 class Setting(NamedTuple):
     """One key of a config model: dotted name, type with its range, default as TOML (empty: must be given) and description."""
 
@@ -195,7 +203,7 @@ def _refuse_ineffective(config: BaseModel, tree: Tree, sources: Mapping[str, str
         for parent in parents:
             owner = getattr(owner, parent)
         if condition := _unmet(owner, last):
-            wanted = " or ".join(_toml(value) for value in condition.values)
+            wanted = _wanted(condition)
             now = _toml_or_none(attrgetter(condition.key)(owner))
             neighbour = ".".join([*parents, condition.key])
             raise ConfigError(
@@ -204,11 +212,19 @@ def _refuse_ineffective(config: BaseModel, tree: Tree, sources: Mapping[str, str
             )
 
 
-def _unmet(owner: BaseModel, name: str) -> OnlyWhen | None:
+def _unmet(owner: BaseModel, name: str) -> OnlyWhen | OnlyAbove | None:
     for item in type(owner).model_fields[name].metadata:
         if isinstance(item, OnlyWhen) and attrgetter(item.key)(owner) not in item.values:
             return item
+        if isinstance(item, OnlyAbove) and not getattr(owner, item.key) > item.bound:
+            return item
     return None
+
+
+def _wanted(condition: OnlyWhen | OnlyAbove) -> str:
+    if isinstance(condition, OnlyAbove):
+        return f"above {condition.bound:g}"
+    return " or ".join(_toml(value) for value in condition.values)
 
 
 def _effective(config: BaseModel) -> Iterator[tuple[str, Any]]:

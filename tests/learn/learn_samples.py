@@ -49,6 +49,17 @@ def verdict(passed: bool | None) -> Verdict:
     return Verdict(outcome=outcome, form="calls", score=float(bool(passed)))
 
 
+def right(items: Any) -> list[Verdict]:
+    """A verifier that knows the answer: the mended function passes, with every test, and nothing else does."""
+    found = []
+    for item in items:
+        text, (line, old, new) = next(one[1:3] for one in SOURCES if one[1] == item.task.files["m.py"])
+        rows = text.split("\n")
+        rows[line - 1] = rows[line - 1].replace(old, new, 1)
+        found.append(verdict(item.files["m.py"] == "\n".join(rows)))
+    return found
+
+
 def refuse(items: Any) -> list[Verdict]:
     """A verifier for tests that need no grade: everything fails, with a reason to show."""
     wrong = {f"t{n}": TestResult(outcome="failed", detail=f"(1, {n}) gave 1, expected {n}") for n in range(2)}

@@ -6,9 +6,11 @@ from math import log
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor, tensor
 
-from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, minmax, token_entropies, token_logprobs
+from swefuse.learn.losses import bt_loss, bt_ties_loss, group_loss, kl_tokens, minmax, token_entropies, token_logprobs
 
 LOGITS = [[0.0, log(2), log(3)]]  # probabilities 1/6, 2/6, 3/6
 
@@ -88,3 +90,22 @@ def test_weights_that_carry_a_gradient_are_refused(ties: bool) -> None:
             bt_ties_loss(torch.zeros(1), tensor([True]), weights, 0.0)
         else:
             bt_loss(torch.zeros(1), weights)
+
+
+def test_the_distance_to_the_reference_by_hand() -> None:
+    new = tensor([log(1 / 2), log(1 / 2), log(1 / 4)], requires_grad=True)
+    found = kl_tokens(new, tensor([log(1 / 4), log(1 / 2), log(1 / 2)]))
+    assert found.tolist() == pytest.approx([1 / 2 - 1 + log(2), 0.0, 2 - 1 - log(2)])
+    found.sum().backward()
+    assert new.grad is not None
+    assert new.grad.tolist() == pytest.approx([1 - 1 / 2, 0.0, 1 - 2]), "down where the policy is surer, up where it is less so"
+    with pytest.raises(ValueError, match="must be detached"):
+        kl_tokens(new, tensor([0.0] * 3, requires_grad=True))
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 1), st.floats(0.01, 1)), min_size=2, max_size=6))
+def test_over_all_tokens_it_is_the_divergence(both: list[tuple[float, float]]) -> None:
+    p, q = (tensor(side, dtype=torch.float64) / sum(side) for side in zip(*both, strict=True))
+    found = kl_tokens(p.log(), q.log())
+    assert float(found.min()) >= -1e-12
+    assert float((p * found).sum()) == pytest.approx(float((p * (p / q).log()).sum()), abs=1e-9)

@@ -13,7 +13,8 @@ from swefuse.learn.monitor import SYMPTOMS, Watch, diagnose, event, lines, page
 from swefuse.learn.settings import WatchSettings
 
 WELL: dict[str, Any] = {
-    "policy_entropy": 2.0, "length": 20.0, "kl": 0.1, "winner_gain": 0.2, "broken": 0.0, "useful_groups": 0.4,
+    "policy_entropy": 2.0, "length": 20.0, "kl": 0.1, "winner_gain": 0.2, "broken": 0.0, "useful_groups": 0.4, "head_loss": 0.5,
+    "repeated": 0.3, "test_gap": 0.01,
 }  # fmt: skip
 
 
@@ -33,6 +34,9 @@ def raised(*rows: dict[str, Any], **settings: Any) -> list[list[str]]:
         ({"length": 13.0}, "length"),
         ({"broken": 0.3}, "broken"),
         ({"useful_groups": 0.04}, "nothing_to_learn"),
+        ({"head_loss": None}, "one_class"),
+        ({"repeated": 0.81}, "repeated"),
+        ({"test_gap": 0.11}, "overfits_tests"),
     ],
 )
 def test_each_threshold_is_told_once_until_it_comes_back(row: dict[str, Any], name: str) -> None:

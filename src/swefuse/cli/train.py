@@ -73,7 +73,20 @@ def sft(
 
 
 @app.command("rlvr", epilog=example(_RLVR))
-def rlvr(model: ModelOption, tasks: TasksOption, out: OutOption, config: ConfigOption = None, overrides: SetOption = None) -> None:
+def rlvr(
+    model: ModelOption,
+    tasks: TasksOption,
+    out: OutOption,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", metavar="DIR", help="Model that the policy is held against; default: its own start."),
+    ] = None,
+    library: Annotated[
+        Path | None, typer.Option("--library", metavar="LIB", help="Library that what passed goes into, through the gate.")
+    ] = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+) -> None:
     """Reinforcement learning from verified rewards, weighted by the entropy of the value model."""
     with extras():
         from swefuse.learn.phases import spent
@@ -82,7 +95,7 @@ def rlvr(model: ModelOption, tasks: TasksOption, out: OutOption, config: ConfigO
 
     settings = prepare(RlvrSettings, config, overrides or [], out)
     with stage_progress("rlvr") as progress:
-        made = run(settings, model, tasks, out, progress)
+        made = run(settings, model, tasks, out, progress, reference, library)
     typer.echo(spent(out / "metrics.jsonl"), err=True)
     typer.echo(made)
 
@@ -104,14 +117,16 @@ def diagnose(
 ) -> None:
     """What passed a threshold in stage 2, what it means and what to try."""
     with extras():
+        from swefuse.learn import suspects
         from swefuse.learn.monitor import diagnose as look
-        from swefuse.learn.monitor import lines
+        from swefuse.learn.monitor import folder_of, lines
 
     found = look(run)
+    doubted = suspects.load(folder_of(run))
     if as_json:
-        print_json(found)
+        print_json([{**one, "suspects": doubted} if one["event"] == "suspects" else one for one in found])
         return
-    for line in lines(found):
+    for line in [*lines(found), *suspects.lines(doubted)]:
         say(line)
 
 

@@ -32,6 +32,12 @@ def _edit_choices(text: str, path: str, name: str) -> tuple[Choice, ...]:
     return tuple(Choice(edit.kind.value, edit.action(path)) for edit in edits(text, name))
 
 
+def open_edits(task: Task) -> tuple[Choice, ...]:
+    """The messages that are open at the one real choice. Raises DataError where the text has no such function."""
+    path, name = entry(task)
+    return _edit_choices(task.files[path], path, name)
+
+
 def choices(task: Task, files: Mapping[str, str], steps: Sequence[Step]) -> tuple[Choice, ...]:
     """The messages that are open after ``steps``; empty when the episode is over. Same state, same choices, in the same order."""
     path, name = entry(task)

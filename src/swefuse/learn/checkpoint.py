@@ -18,6 +18,7 @@ from swefuse.learn import ranks
 from swefuse.records import content_hash
 
 _MARK = b"swefuse state 1\n"
+_TOLD = 6  # settings that differ
 
 
 def save_state(path: Path, state: dict[str, Any]) -> None:
@@ -95,9 +96,28 @@ class Best:
 
 
 def check_same(path: Path, state: dict[str, Any], key: str, now: Any) -> None:
-    """Raises ConfigError where a state was made with another ``key`` (settings, tasks) than the run has ``now``."""
-    if state[key] != now:
-        raise ConfigError(f"{path} was made with other {key}: go on with the same, or choose another folder")
+    """Raises ConfigError where a state was made with another ``key`` (settings, tasks) than the run has ``now``; of settings it
+    names those that differ."""
+    before = state.get(key)
+    if before != now:
+        raise ConfigError(f"{path} was made with other {key}{_apart(before, now)}: go on with the same, or choose another folder")
+
+
+def _apart(before: Any, now: Any) -> str:
+    """Which settings differ; empty for what is no table."""
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return ""
+    one, two = _leaves(before), _leaves(now)
+    names = [name for name in {**one, **two} if one.get(name) != two.get(name)]
+    told = [f"{name} was {one.get(name)}, is {two.get(name)}" for name in names[:_TOLD]]
+    return f" ({', '.join(told)}{f' and {len(names) - _TOLD} more' if len(names) > _TOLD else ''})"
+
+
+def _leaves(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        found |= _leaves(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return found
 
 
 def keep_lines(path: Path, key: str, done: int) -> None:

@@ -77,6 +77,17 @@ def importance(start: Tensor, sampled: Tensor, cap: float) -> Tensor:
     return (start - sampled).detach().exp().clamp(max=cap)
 
 
+def kl_tokens(new: Tensor, reference: Tensor) -> Tensor:
+    """``KL(policy || reference)`` at each token, shape [N], from its log-probs under both: ``r - 1 - ln r`` with ``r`` =
+    reference / policy (the estimator k3 of Schulman 2020). Never negative, 0 where they agree, and of the right mean over samples
+    of the policy.
+    """
+    if reference.requires_grad:
+        raise ValueError("log-probs of the reference must be detached from the graph: it is not what is trained")
+    apart = reference - new
+    return apart.exp() - 1 - apart
+
+
 def bt_loss(margin: Tensor, weights: Tensor) -> Tensor:
     """Bradley-Terry loss of decisive pairs, summed with weights over B: ``w · -log sigmoid(margin)`` (Rafailov et al. 2023, eq. 7).
 

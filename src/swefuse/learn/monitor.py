@@ -68,6 +68,31 @@ SYMPTOMS: dict[str, Symptom] = {
         "the tasks are too hard or too easy for this policy, so that all candidates of a task earn the same",
         "mix in tasks of other difficulty, raise rlvr.samples, or use rlvr.reward = score",
     ),
+    "repeated": Symptom(
+        "most samples of a task are the same message",
+        "the policy has settled: a group of equal samples tells nothing, whatever it earns",
+        "lower rlvr.lr or rlvr.rounds, raise rlvr.kl, or take tasks of other difficulty; more samples would repeat as well",
+    ),
+    "overfits_tests": Symptom(
+        "many candidates pass the tests that count and not the hidden ones",
+        "the tests of these tasks are weak and the policy has found it out; or they were weak before, if it is so from round 1 on",
+        "make the tests stronger ('swefuse tasks strength --add'), lower rlvr.rounds, or weigh pairs by the posterior",
+    ),
+    "collusion": Symptom(
+        "the value model got worse on pairs of known truth, and training ended with the best state restored",
+        "value model and policy have learnt the verifier's errors from each other: what passes is no longer what is right",
+        "look at suspects.jsonl for bad tests; lower rlvr.lr or rlvr.value.lr, or raise rlvr.value.foreign",
+    ),
+    "suspects": Symptom(
+        "the value model was sure of the side that lost, in pairs that were verified anew at the end",
+        "a bad or flaky test, or a value model that is sure of what it does not know",
+        "read the candidates below and the tests of these tasks; what changed on the second look is flaky ('swefuse tasks flaky')",
+    ),
+    "one_class": Symptom(
+        "all candidates that the value model could learn from had the same outcome",
+        "the tasks are too hard or too easy for this policy, or the verifier says the same whatever it is shown",
+        "nothing is weighed until both outcomes were seen; look at some verdicts, and mix in tasks of other difficulty",
+    ),
     "ungraded": Symptom(
         "too many candidates could not be graded, and the run stopped",
         "the sandbox failed; the policy is not to blame",
@@ -138,6 +163,10 @@ class Watch:
         looks.append(("broken", row["broken"], s.broken, row["broken"] > s.broken))
         if "fallback_loss" not in row:
             looks.append(("nothing_to_learn", row["useful_groups"], _LEAST_USEFUL, row["useful_groups"] < _LEAST_USEFUL))
+        if "head_loss" in row:
+            looks.append(("one_class", 1.0, 2.0, row["head_loss"] is None))
+        shares = (("repeated", "repeated", s.repeated), ("overfits_tests", "test_gap", s.overfit))
+        looks += [(name, row[key], limit, row[key] > limit) for name, key, limit in shares if key in row]
         return looks
 
 
@@ -146,18 +175,22 @@ def event(number: int, name: str, value: float, limit: float) -> dict[str, Any]:
     return {"round": number, "event": name, "value": value, "limit": limit, "what": SYMPTOMS[name].what}
 
 
+def folder_of(run: Path) -> Path:
+    """The stage-2 folder of a run. Raises DataError where it holds none."""
+    for folder in (run, run / "rlvr"):
+        if (folder / "metrics.jsonl").exists() and (folder / "events.jsonl").exists():
+            return folder
+    raise DataError(f"{run} holds no run of stage 2 (metrics.jsonl and events.jsonl)")
+
+
 def diagnose(run: Path) -> list[dict[str, Any]]:
     """The events of a stage-2 folder by kind, in the order in which they first came: rounds, values, cause and remedy.
 
     Raises DataError where the folder holds no run of stage 2.
     """
-    places = [
-        folder for folder in (run, run / "rlvr") if (folder / "metrics.jsonl").exists() and (folder / "events.jsonl").exists()
-    ]
-    if not places:
-        raise DataError(f"{run} holds no run of stage 2 (metrics.jsonl and events.jsonl)")
+    place = folder_of(run)
     by_name: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for line in (places[0] / "events.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (place / "events.jsonl").read_text(encoding="utf-8").splitlines():
         one = json.loads(line)
         by_name[one["event"]].append(one)
     return [

@@ -19,23 +19,26 @@ from typing import IO, Any
 import torch
 
 from swefuse.collect.agent import Verify
-from swefuse.errors import ConfigError, InfraError
+from swefuse.errors import InfraError
+from swefuse.learn import manifest, winners
 from swefuse.learn.batch import Example
 from swefuse.learn.checkpoint import check_same, fingerprint, keep_lines, load_state, save_state
 from swefuse.learn.draws import Draws
 from swefuse.learn.entropy import Known, Weigher, effective_size, kept_below, moved, normalised_entropy
 from swefuse.learn.gather import check_fresh, gather
+from swefuse.learn.guards import check_tokenizers
+from swefuse.learn.keeper import Keeper
 from swefuse.learn.learnt import Learnt
 from swefuse.learn.model import give_back, load, save, steady
 from swefuse.learn.monitor import Watch, event
 from swefuse.learn.optimizers import make_optimizer
 from swefuse.learn.pairs import label, make_pairs
 from swefuse.learn.phases import Phases
-from swefuse.learn.rollouts import Rollouts, describe
-from swefuse.learn.settings import RlvrSettings, WeightSettings
+from swefuse.learn.rollouts import Rollouts, described, repeated
+from swefuse.learn.settings import RlvrSettings, ValueSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
 from swefuse.learn.update import Models, Round, fall_back, update
-from swefuse.learn.value import Candidates, Head, ResidualHead, fit_baseline, make_head, train_head
+from swefuse.learn.value import Candidates, Head, ResidualHead, fit_baseline, make_head
 from swefuse.records import Pair, Task, Verdict, content_hash
 from swefuse.sandbox.choose import AUTO, resolve
 from swefuse.scale.executor import ProcessExecutor
@@ -109,16 +112,19 @@ def train(
     ConfigError for fewer tasks than one round needs and for a folder that holds another run, and InfraError when too many
     candidates could not be graded or a gradient is not finite.
     """
-    if len(tasks) < settings.tasks:
-        raise ConfigError(f"{len(tasks)} tasks are fewer than one round needs ({settings.tasks})")
-    state, this = _begin(models, settings, tasks, out)
+    keeper = Keeper.begin(models, tasks, verify, settings)
+    out.mkdir(parents=True, exist_ok=True)
+    this = identity(models, tasks, settings)
+    state = _begun(models, settings, keeper, this, out)
     with _log(out / "metrics.jsonl", state.done) as metrics, _log(out / "events.jsonl", state.done) as events:
         for number in range(state.done, settings.rounds):
             phases = Phases()
             lagged = copy.deepcopy(state.head)  # weights come from before this round's update
-            seen = look(models, gather(models, state.draws, verify, settings, number, phases), lagged, settings, number, phases)
+            data = gather(models, state.draws, keeper.verify, settings, number, phases)
+            seen = keeper.accept(look(models, data, lagged, settings, number, phases), number)
             with phases("value"):
-                head_loss = _learn_value(state, seen, settings, number)
+                state.memory = [*state.memory, keeper.lessons(seen, number)][-settings.value.memory :]
+                head_loss = keeper.teach(state.head, Candidates.join(state.memory), state.head_optimizer, settings.seed + number)
             mean_h = sum(pair.h for pair in seen.pairs) / max(1, len(seen.pairs))
             if state.watch.rings(mean_h) and seen.weighted:
                 state.quiet = settings.watch.fallback
@@ -129,44 +135,49 @@ def train(
                 else:
                     done = update(models, state.optimizer, seen, settings, number)
             state.quiet = max(0, state.quiet - 1)
-            counts = token_counts(seen.data, done["useful_groups"], settings.off_policy.is_cap > 0)
+            counts = token_counts(seen.data, done.get("read_groups", done["useful_groups"]), settings.off_policy.is_cap > 0)
             figures = {**counts, **done, "head_loss": head_loss, "mean_h": mean_h, "tasks": len(state.draws.taken)}
-            row = describe_round(number, seen, figures)
+            row = describe_round(number, seen, {**figures, **keeper.figures(seen, state.head, number)})
             _write(metrics, {**row, "seconds": phases.seconds()})
             check_finite(done, seen, out, events, number)
-            for raised in state.watch.events(row):
+            for raised in [*state.watch.events(row), *keeper.calibrate(row, state.head, out)]:
                 _write(events, raised)
-            state.done = number + 1
+            state.done = settings.rounds if keeper.ended else number + 1
             if state.done % settings.save_every == 0 and state.done < settings.rounds:
-                save_state(out / STATE, {**this, **state.dump(models)})
+                save_state(out / STATE, {**this, **state.dump(models), **keeper.dump()})
             give_back()
             progress(state.done, settings.rounds)
-    value = settings.value
-    noise = (value.false_pass, value.false_fail)
-    baseline = fit_baseline(Candidates.join(state.memory), noise, value.noise == "learned")
-    save_state(out / STATE, {**this, **state.dump(models)})
-    return Learnt(state.head, baseline, value.head, models.reference.config.hidden_size)
+            if keeper.ended:
+                break
+        for raised in keeper.close(out):
+            _write(events, raised)
+    save_state(out / STATE, {**this, **state.dump(models), **keeper.dump()})
+    return learnt(models, state, settings.value)
 
 
-def _begin(models: Models, settings: RlvrSettings, tasks: Sequence[Task], out: Path) -> tuple[State, dict[str, Any]]:
-    """The state to go on from, and what says which run it belongs to."""
-    out.mkdir(parents=True, exist_ok=True)
-    names = content_hash([task.id for task in tasks])
-    this = {"settings": settings.model_dump(mode="json"), "tasks": names, "base": fingerprint(models.reference)}
-    state = State.begin(models, settings, tasks)
+def identity(models: Models, tasks: Sequence[Task], settings: RlvrSettings) -> dict[str, Any]:
+    """What a state must agree with to be gone on with."""
+    bases = {"base": fingerprint(models.reference), "start": fingerprint(models.policy)}
+    return {"settings": settings.model_dump(mode="json"), "tasks": content_hash([task.id for task in tasks]), **bases}
+
+
+def _begun(models: Models, settings: RlvrSettings, keeper: Keeper, this: Mapping[str, Any], out: Path) -> State:
+    """The state in ``out``, or a new one. Raises ConfigError for that of another run."""
+    state = State.begin(models, settings, keeper.tasks)
     begun = load_state(out / STATE)
     if begun is not None:
         for key, now in this.items():
             check_same(out / STATE, begun, key, now)
         state.resume(models, begun)
-    return state, this
+        keeper.resume(begun)
+    return state
 
 
-def _learn_value(state: State, seen: Round, settings: RlvrSettings, number: int) -> float:
-    """Train the value head on the rounds that it remembers; its last loss."""
-    state.memory = [*state.memory, seen.known][-settings.value.memory :]
-    learnt_from, seed = Candidates.join(state.memory), settings.seed + number
-    return train_head(state.head, learnt_from, state.head_optimizer, settings.value.steps, seed)
+def learnt(models: Models, state: State, value: ValueSettings) -> Learnt:
+    """The value model after the last round, with the baseline that is fitted on the same candidates."""
+    noise = (value.false_pass, value.false_fail)
+    baseline = fit_baseline(Candidates.join(state.memory), noise, value.noise == "learned")
+    return Learnt(state.head, baseline, value.head, models.reference.config.hidden_size)
 
 
 def _log(path: Path, done: int) -> IO[str]:
@@ -188,9 +199,10 @@ def look(models: Models, data: Rollouts, head: Head, settings: RlvrSettings, num
     check_infra([t.verdict is not None and t.verdict.outcome.graded for t in data.flat], settings.watch.max_infra)
     check_fresh(data, number, settings.off_policy.max_stale)
     with phases("describe"):
-        known = describe(models.reference, data, settings.micro_batch, models.pad)
+        known, reference = described(models.reference, data, settings.micro_batch, models.pad)
     weigher = weigher_at(settings, number, head)
-    return Round(data, known, weigh(data, known, head, (weigher, keep_at(settings, number)), settings), weigher.mode != "off")
+    pairs = weigh(data, known, head, (weigher, keep_at(settings, number)), settings)
+    return Round(data, known, pairs, weigher.mode != "off", reference)
 
 
 def weigher_at(settings: RlvrSettings, number: int, head: Head) -> Weigher:
@@ -282,7 +294,7 @@ def check_finite(done: Mapping[str, float], seen: Round, out: Path, events: IO[s
     raise InfraError("the policy's gradient is not finite; that step was not applied. Lower the learning rate (rlvr.lr).")
 
 
-def describe_round(number: int, seen: Round, figures: Mapping[str, float]) -> dict[str, Any]:
+def describe_round(number: int, seen: Round, figures: Mapping[str, Any]) -> dict[str, Any]:
     """One line of metrics.jsonl; see docs/algorithm.md for the figures."""
     flat = seen.data.flat
     verdicts = [t.verdict for t in flat if t.verdict is not None]
@@ -303,6 +315,7 @@ def describe_round(number: int, seen: Round, figures: Mapping[str, float]) -> di
         "winner_gain": sum(won) / len(won) if won else None,
         "length": sum(len(trace.token_ids) for trace in traces) / max(1, len(traces)),
         "broken": sum(outcomes[name] for name in ("UNPARSED", "TAMPERED", "TIMEOUT")) / max(1, graded),
+        "repeated": repeated(seen.data),
         "ungraded": 1 - graded / max(1, len(flat)),
         "decisive_share": len(decisive) / max(1, len(seen.pairs)),
         "decisive_accuracy": sum(right) / len(right) if right else None,
@@ -314,17 +327,31 @@ def describe_round(number: int, seen: Round, figures: Mapping[str, float]) -> di
     }
 
 
-def run(settings: RlvrSettings, model: Path, tasks: Path, out: Path, progress: Progress = lambda done, total: None) -> Path:
+def run(
+    settings: RlvrSettings, model: Path, tasks: Path, out: Path, progress: Progress = lambda done, total: None,
+    reference: Path | None = None, library: Path | None = None,
+) -> Path:  # fmt: skip
     """Stage 2 from a stage-1 model folder on the train tasks of a tasks folder; ``out/model`` loads with ``from_pretrained``.
 
-    A call that was stopped goes on where its last state was written, and ends with the same model.
+    A call that was stopped goes on where its last state was written, and ends with the same model. ``reference``: the model folder
+    that the policy is held against, by default its own start. Raises ConfigError where its tokenizer is another. ``library``: what
+    passed goes through the gate into it at the end.
     """
+    if library is not None:
+        settings = settings.model_copy(update={"winners": True})
     steady(settings.seed, 1)
     policy, tokenizer = load(model)
-    both = Models(policy, load(model)[0], codec_for(tokenizer))
+    frozen, other = load(reference or model)
+    check_tokenizers(tokenizer, other, str(reference))
+    both = Models(policy, frozen, codec_for(tokenizer))
     chosen = [task for task in load_tasks(tasks / "tasks.jsonl") if task.split == "train"]
+    told = {**identity(both, chosen, settings), "split": "train", "task_count": len(chosen)}
     with ProcessExecutor(2, init_worker, (resolve(AUTO),), chunk=8) as executor:
         learnt = train(both, chosen, lambda items: verify_many(items, executor), settings, out, progress)
+        if library is not None:
+            grown = winners.grow(library, out / winners.FILE, chosen, lambda items: verify_many(items, executor))
+            told["library"] = {**grown._asdict(), **manifest.library(library)}
     learnt.save(out / "value.pt")
     save(policy, tokenizer, out / "model")
+    manifest.write(out, "rlvr", settings, {**told, "policy": fingerprint(policy)})
     return out

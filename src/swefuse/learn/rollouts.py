@@ -99,17 +99,28 @@ def read(model: PreTrainedModel, batch: PackedBatch, temperature: float = 1.0) -
     return Readings(logprobs, token_entropies(logits, allowed), hidden[batch.last_row, batch.last_column].float())
 
 
+def repeated(data: Rollouts) -> float:
+    """The share of samples that say what another of their task has said: 0 where all differ, 1 where all of each task are alike."""
+    shares = [(len(g.candidates) - len(set(g.candidates))) / max(1, len(g.candidates) - 1) for g in data.groups]
+    return sum(shares) / max(1, len(shares))
+
+
 def per_candidate(values: Tensor, candidate: Tensor) -> Tensor:
     """Sum of token values [N] for each candidate [C]."""
     return torch.zeros(int(candidate.max()) + 1, dtype=values.dtype).index_add(0, candidate, values.cpu())
 
 
-@torch.no_grad()
 def describe(reference: PreTrainedModel, data: Rollouts, micro_batch: int, pad: int) -> Candidates:
     """What the value model may look at for every candidate: log-probs and last hidden state of the reference, votes. No
     outcomes."""
+    return described(reference, data, micro_batch, pad)[0]
+
+
+@torch.no_grad()
+def described(reference: PreTrainedModel, data: Rollouts, micro_batch: int, pad: int) -> tuple[Candidates, tuple[Tensor, ...]]:
+    """``describe``, and for each task the reference's log-probs of its candidates' tokens, one after the other."""
     numbers: list[Tensor] = [torch.empty(0)] * len(data.groups)
-    hidden = list(numbers)
+    hidden, tokens = list(numbers), list(numbers)
     order = sorted(range(len(data.groups)), key=lambda n: data.groups[n].size)  # like lengths together: less padding
     for at in range(0, len(order), micro_batch):
         chosen = order[at : at + micro_batch]
@@ -119,16 +130,19 @@ def describe(reference: PreTrainedModel, data: Rollouts, micro_batch: int, pad: 
         length = per_candidate(torch.ones(len(batch.candidate)), batch.candidate)
         counts = [len(data.groups[n].candidates) for n in chosen]
         both = torch.split(torch.stack([total, total / length], -1), counts)
-        for n, own, last in zip(chosen, both, torch.split(seen.last.cpu(), counts), strict=True):
-            numbers[n], hidden[n] = own, last
+        lengths = [sum(map(len, data.groups[n].candidates)) for n in chosen]
+        parts = (both, torch.split(seen.last.cpu(), counts), torch.split(seen.logprobs.cpu(), lengths))
+        for n, own, last, logprobs in zip(chosen, *parts, strict=True):
+            numbers[n], hidden[n], tokens[n] = own, last, logprobs
     votes = [math.log(group.candidates.count(ids)) for group in data.groups for ids in group.candidates]
     passed = [float(t.verdict is not None and t.verdict.outcome is Outcome.PASSED) for t in data.flat]
     graded = [t.verdict is not None and t.verdict.outcome.graded for t in data.flat]
     owner = tuple(number for number, members in enumerate(data.trajectories) for _ in members)
-    return Candidates(
+    known = Candidates(
         torch.cat([torch.cat(numbers), torch.tensor(votes)[:, None]], -1),
         torch.cat(hidden),
         torch.tensor(passed),
         torch.tensor(graded),
         owner,
     )
+    return known, tuple(tokens)

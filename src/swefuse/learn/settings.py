@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from swefuse.config import OnlyWhen
+from swefuse.config import OnlyAbove, OnlyWhen
 from swefuse.learn.entropy import Course, Mode
 from swefuse.learn.optimizers import OptimizerName
 
@@ -30,6 +30,9 @@ class ValueSettings(BaseModel):
     )
     false_fail: Annotated[float, OnlyWhen("head", "residual", "platt")] = Field(
         0.0, ge=0, lt=1, description="share of passing candidates that the verifier fails"
+    )
+    foreign: float = Field(
+        0.0, ge=0, le=4, description="candidates of scripted rules and references, a share of the policy's, that it learns from too"
     )
 
 
@@ -75,6 +78,16 @@ class WatchSettings(BaseModel):
     length: float = Field(1.5, gt=1, description="factor by which messages may grow or shrink against the first round")
     broken: float = Field(0.2, gt=0, le=1, description="share of UNPARSED, TAMPERED or TIMEOUT candidates that is too high")
     kl: float = Field(1.0, gt=0, description="nats a message between policy and reference that are too many")
+    repeated: float = Field(0.8, gt=0, le=1, description="share of samples that repeat another of their task that is too high")
+    doubt: float = Field(0.9, ge=0.5, le=1, description="probability of the losing side from which on a pair is verified anew")
+    hidden: float = Field(0.0, ge=0, lt=1, description="share of each task's calls that no reward counts; 0: none")
+    overfit: Annotated[float, OnlyAbove("hidden")] = Field(
+        0.1, gt=0, le=1, description="share of candidates that pass all but the hidden tests that is too high"
+    )
+    gold: int = Field(0, ge=0, description="tasks that are set aside to score the value model on pairs of known truth; 0: none")
+    gold_drop: Annotated[float, OnlyAbove("gold")] = Field(
+        0.1, gt=0, le=1, description="fall of the accuracy on gold pairs below its best at which training ends"
+    )
 
 
 class SamplingSettings(BaseModel):
@@ -138,9 +151,13 @@ class RlvrSettings(BaseModel):
     beta: Annotated[float, OnlyWhen("objective", "bt", "bt_ties")] = Field(
         0.1, gt=0, description="strength of the reference in the pair objectives"
     )
-    anchor: Annotated[float, OnlyWhen("objective", "bt", "bt_ties")] = Field(
-        0.1, ge=0, description="share of the winner's negative log-likelihood in the pair objectives"
+    kl: Annotated[float, OnlyWhen("objective", "group")] = Field(
+        0.0, ge=0, description="strength of the distance to the reference, KL(policy || reference) a token; 0: off"
     )
+    anchor: float | None = Field(
+        None, ge=0, description="share of the negative log-likelihood of what passed; none: 0.1 with pair objectives, else 0"
+    )
+    winners: bool = Field(False, description="keep what passed in winners.jsonl, each different solution once")
     micro_batch: int = Field(16, ge=1, description="tasks a forward pass")
     save_every: int = Field(8, ge=1, description="rounds between the states that a stopped run goes on from")
     seed: int = Field(0, ge=0, description="draws of tasks and samples")
@@ -151,6 +168,11 @@ class RlvrSettings(BaseModel):
     value: ValueSettings = Field(default_factory=ValueSettings, validate_default=True, description="the value model")
     weight: WeightSettings = Field(default_factory=WeightSettings, validate_default=True, description="the weights of pairs")
     watch: WatchSettings = Field(default_factory=WatchSettings, validate_default=True, description="what is watched")
+
+    @property
+    def likelihood(self) -> float:
+        """What ``anchor`` amounts to."""
+        return self.anchor if self.anchor is not None else 0.0 if self.objective == "group" else 0.1
 
     @model_validator(mode="after")
     def _importance_is_of_tokens(self) -> Self:

@@ -22,7 +22,7 @@ from trl.trainer.sft_config import SFTConfig
 from swefuse.collect import protocol
 from swefuse.config import OnlyWhen
 from swefuse.errors import ConfigError, DataError
-from swefuse.learn import ranks
+from swefuse.learn import manifest, ranks
 from swefuse.learn.batch import Example, SftBatch, kept_apart, shown
 from swefuse.learn.board import Place, exact_pass, make_board
 from swefuse.learn.checkpoint import Best, check_same, fingerprint, keep_lines, load_state, save_state
@@ -284,17 +284,19 @@ def run(
     fine_tune(given.model, given.tokenizer, given.examples, settings, out, progress, executed if check else None)
     if ranks.first():
         save(given.model, given.tokenizer, out / "model")
+        manifest.write(out, "sft", settings, {**given.told, "policy": fingerprint(given.model)})
     ranks.finish()
     return out
 
 
 class Prepared(NamedTuple):
-    """What training begins with."""
+    """What training begins with; ``told``: what the manifest says of it."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     codec: Codec
     examples: list[Example]
+    told: dict[str, Any]
 
 
 def prepared(settings: SftSettings, model: Path, library: Path) -> Prepared:
@@ -310,7 +312,12 @@ def prepared(settings: SftSettings, model: Path, library: Path) -> Prepared:
     learner, tokenizer = load(model)
     codec = codec_for(tokenizer, settings.dialect)
     remember(tokenizer, codec)
-    return Prepared(learner, tokenizer, codec, examples)
+    tasks = sorted({task.id for task, _ in items})
+    told = {
+        "base": fingerprint(learner), "library": manifest.library(library), "tasks": content_hash(tasks), "task_count": len(tasks),
+        "split": sorted({task.split for task, _ in items}),
+    }  # fmt: skip
+    return Prepared(learner, tokenizer, codec, examples, told)
 
 
 def _board(place: Path, count: int) -> list[Place]:

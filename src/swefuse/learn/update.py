@@ -13,6 +13,7 @@ from torch import Tensor
 
 from swefuse.learn.batch import Example, PackedBatch, SftBatch, collate, pack
 from swefuse.learn.entropy import LABELS
+from swefuse.learn.holds import Hold
 from swefuse.learn.losses import bt_loss, bt_ties_loss, clipped_tokens, group_loss, importance, minmax
 from swefuse.learn.minibatches import Tally, minibatches
 from swefuse.learn.pairs import reward
@@ -44,12 +45,16 @@ class Models:
 
 
 class Round(NamedTuple):
-    """What one round saw: candidates, their description, all pairs with weights, and whether the weights act yet."""
+    """What one round saw: candidates, their description, all pairs with weights, and whether the weights act yet.
+
+    ``reference``: for each task the reference's log-probs of its candidates' tokens, one after the other.
+    """
 
     data: Rollouts
     known: Candidates
     pairs: list[Pair]
     weighted: bool
+    reference: tuple[Tensor, ...] = ()
 
 
 def advantages(data: Rollouts, pairs: Sequence[Pair], settings: RlvrSettings) -> list[float]:
@@ -73,12 +78,15 @@ def advantages(data: Rollouts, pairs: Sequence[Pair], settings: RlvrSettings) ->
 @dataclass
 class _Lesson:
     """What an update works on: the round, each candidate's advantage, where each group's candidates begin, their token log-probs
-    when sampled and, where importance weights count, before the first step; and what was seen of the tokens."""
+    when sampled and, where importance weights count, before the first step; the groups with unlike advantages, what else holds the
+    policy; and what was seen of the tokens."""
 
     seen: Round
     gains: list[float]
     starts: list[int]
     sampled: list[list[float]]
+    useful: frozenset[int]
+    hold: Hold
     before: list[list[float]] | None = None
     tally: Tally = field(default_factory=Tally)
 
@@ -86,12 +94,12 @@ class _Lesson:
         """The candidates of groups."""
         return [c for n in groups for c in range(self.starts[n], self.starts[n + 1])]
 
-    def batches(self, groups: Sequence[int], models: Models, size: int) -> Iterator[tuple[PackedBatch, list[int]]]:
-        """The groups packed, ``size`` at a time, with the candidates of each batch."""
+    def batches(self, groups: Sequence[int], models: Models, size: int) -> Iterator[tuple[PackedBatch, list[int], Sequence[int]]]:
+        """The groups packed, ``size`` at a time, with the candidates of each batch and its groups."""
         for at in range(0, len(groups), size):
             chosen = groups[at : at + size]
             packed = pack([self.seen.data.groups[n] for n in chosen], models.policy.config.vocab_size, models.pad)
-            yield packed, self.members(chosen)
+            yield packed, self.members(chosen), chosen
 
 
 def update(
@@ -107,13 +115,14 @@ def update(
     for members in data.trajectories:
         starts.append(starts[-1] + len(members))
     useful = [n for n in range(len(data.groups)) if _teaches(seen, gains, range(starts[n], starts[n + 1]), settings)]
-    useful.sort(key=lambda n: data.groups[n].size)  # like lengths together: less padding
+    hold = Hold.of(data, seen.known, seen.reference, settings)
+    taken = sorted(sorted({*useful, *hold.groups}), key=lambda n: data.groups[n].size)  # like lengths together: less padding
     traces = [[lp for step in t.steps if step.trace is not None for lp in step.trace.logprobs] for t in data.flat]
-    lesson = _Lesson(seen, gains, starts, traces)
+    lesson = _Lesson(seen, gains, starts, traces, frozenset(useful), hold)
     if settings.off_policy.is_cap:
-        lesson.before = _logprobs(models, lesson, useful, settings)
+        lesson.before = _logprobs(models, lesson, taken, settings)
     losses, norms = [], []
-    parts = minibatches(useful, settings.off_policy.updates, f"{settings.seed}-{number}")
+    parts = minibatches(taken, settings.off_policy.updates, f"{settings.seed}-{number}")
     for part in parts:
         loss, norm = _step(models, optimizer, lesson, part, settings, len(parts))
         losses.append(loss)
@@ -122,7 +131,10 @@ def update(
             break
     done = {"loss": sum(losses) / len(parts), "grad_norm": norms[-1] if not math.isfinite(norms[-1]) else max(norms)}
     told = lesson.tally.figures() if settings.objective == "group" else {}
-    return {**done, **told, "useful_groups": len(useful) / max(1, len(data.groups))}
+    shares = {"useful_groups": len(useful) / max(1, len(data.groups))}
+    if hold.groups:
+        shares["read_groups"] = len(taken) / max(1, len(data.groups))
+    return {**done, **told, **shares}
 
 
 def _step(
@@ -130,13 +142,14 @@ def _step(
 ) -> tuple[float, float]:
     """One optimizer step on some groups, one of ``steps``: loss and gradient norm."""
     seen = lesson.seen
-    tokens = sum(len(ids) for n in groups for ids in seen.data.groups[n].candidates)
+    tokens = sum(len(ids) for n in groups if n in lesson.useful for ids in seen.data.groups[n].candidates)
     optimizer.zero_grad()
     total = 0.0
-    for batch, flat in lesson.batches(groups, models, settings.micro_batch):
+    for batch, flat, chosen in lesson.batches(groups, models, settings.micro_batch):
         readings = read(models.policy, batch)
         if settings.objective == "group":
-            loss = _group_part(readings, batch, lesson, flat, settings) * len(batch.candidate) / tokens
+            loss = _group_part(readings, batch, lesson, flat, settings) * len(batch.candidate) / max(1, tokens)
+            loss = loss + lesson.hold.loss(readings, batch.candidate, chosen, flat) * steps
         else:
             loss = _pair_part(readings, batch, flat, seen, settings) * steps / len(seen.pairs)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -151,7 +164,7 @@ def _step(
 def _logprobs(models: Models, lesson: _Lesson, groups: Sequence[int], settings: RlvrSettings) -> list[list[float]]:
     """Log-probs of the tokens of each candidate of ``groups`` under the policy as it is; none of the others."""
     found: list[list[float]] = [[] for _ in lesson.sampled]
-    for batch, flat in lesson.batches(groups, models, settings.micro_batch):
+    for batch, flat, _ in lesson.batches(groups, models, settings.micro_batch):
         for place, value in zip(batch.candidate.tolist(), read(models.policy, batch).logprobs.tolist(), strict=True):
             found[flat[place]].append(value)
     return found
@@ -214,7 +227,7 @@ def _pair_part(readings: Readings, batch: PackedBatch, flat: Sequence[int], seen
     tie = torch.tensor([contest.tie for contest in here], device=device)
     loss = bt_ties_loss(margin, tie, weights, 0.0) if ties else bt_loss(margin, weights)
     likelihood = (weights * (total / length)[winner])[~tie].sum()
-    return loss - settings.anchor * likelihood
+    return loss - settings.likelihood * likelihood
 
 
 def fall_back(models: Models, optimizer: torch.optim.Optimizer, gold: Sequence[Example], number: int) -> dict[str, float]:

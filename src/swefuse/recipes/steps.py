@@ -18,7 +18,7 @@ from swefuse.library.gate import gate
 from swefuse.library.store import Entry, Library
 from swefuse.policy.scripted import ScriptedPolicy
 from swefuse.recipes.config import QuickstartConfig
-from swefuse.records import Task, Trajectory
+from swefuse.records import Task, Trajectory, content_hash
 from swefuse.sandbox.choose import resolve
 from swefuse.scale.executor import ProcessExecutor
 from swefuse.tasks import build
@@ -167,24 +167,36 @@ def step_encode(run: Run, progress: Progress) -> None:
 
 def step_sft(run: Run, progress: Progress) -> None:
     """Stage 1 on the accepted trajectories."""
+    from swefuse.learn import manifest
     from swefuse.learn import model as models
+    from swefuse.learn.checkpoint import fingerprint
     from swefuse.learn.examples import load_examples
     from swefuse.learn.sft import fine_tune, trained_rows
 
     examples = load_examples(run.examples(0))
     models.steady(run.config.seed, run.config.threads)
     model, tokenizer = models.load(run.model("base"))
+    names = content_hash([example.name for example in examples])
+    told = {
+        "base": fingerprint(model),
+        "trajectories": names,
+        "library": manifest.library(run.out / "library.db"),
+        "split": ["train"],
+    }
     fine_tune(model, tokenizer, examples, run.config.sft, run.out / "sft", progress)
     models.save(model, tokenizer, run.model("sft"))
+    manifest.write(run.out / "sft", "sft", run.config.sft, {**told, "policy": fingerprint(model)})
     lengths = [len(example.ids) for example in trained_rows(examples, run.config.sft)]
     save_lines(run.out / "sft" / "data.json", [json.dumps({"examples": len(examples), "tokens": sum(lengths)})])
 
 
 def step_rlvr(run: Run, progress: Progress) -> None:
     """Stage 2 on the tasks that stage 1 has not seen."""
+    from swefuse.learn import manifest
     from swefuse.learn import model as models
+    from swefuse.learn.checkpoint import fingerprint
     from swefuse.learn.examples import load_examples
-    from swefuse.learn.rlvr import train
+    from swefuse.learn.rlvr import identity, train
     from swefuse.learn.tokens import codec_for
     from swefuse.learn.update import Models
 
@@ -192,9 +204,11 @@ def step_rlvr(run: Run, progress: Progress) -> None:
     policy, tokenizer = models.load(run.model("sft"))
     both = Models(policy, models.load(run.model("sft"))[0], codec_for(tokenizer))
     gold = cache(lambda: load_examples(run.examples(1)))
+    told = {**identity(both, run.pools[1], run.config.rlvr), "split": "train", "task_count": len(run.pools[1])}
     learnt = train(both, run.pools[1], run.verify(), run.config.rlvr, run.out / "rlvr", progress, gold)
     learnt.save(run.out / "rlvr" / "value.pt")
     models.save(policy, tokenizer, run.model("rlvr"))
+    manifest.write(run.out / "rlvr", "rlvr", run.config.rlvr, {**told, "policy": fingerprint(policy)})
 
 
 def step_control(run: Run, progress: Progress) -> None:
