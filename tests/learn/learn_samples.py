@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,15 @@ from typing import Any
 from swefuse.collect.agent import Verify, rollouts
 from swefuse.collect.episode import Start
 from swefuse.learn.batch import Group
+from swefuse.learn.draws import Draws
+from swefuse.learn.gather import gather
 from swefuse.learn.model import make_nano, train_tokenizer
+from swefuse.learn.phases import Phases
+from swefuse.learn.rlvr import look
+from swefuse.learn.settings import RlvrSettings
 from swefuse.learn.tokens import nano_text
+from swefuse.learn.update import Models, Round
+from swefuse.learn.value import make_head
 from swefuse.library.store import Entry, Library
 from swefuse.policy.scripted import ScriptedPolicy
 from swefuse.records import Call, Decision, Kind, Outcome, Provenance, Suite, Task, TestResult, Trajectory, Verdict
@@ -96,3 +104,9 @@ def library(path: Path, *trained: bool) -> Path:
             one = made[number % 4].model_copy(update={"steps": steps, "id": f"hand-made-{number}"})
             store.add_many([Entry(TASKS[number % 4], one, verdict(True), Decision(accepted=True, gate_version="1"))])
     return path
+
+
+def first_round(made: Models, verify: Verify, chosen: RlvrSettings, tasks: Sequence[Task] = TASKS) -> Round:
+    """What the first round of stage 2 sees, with a value head that knows nothing."""
+    data = gather(made, Draws(tasks, chosen), verify, chosen, 0, Phases())
+    return look(made, data, make_head(chosen.value.head, made.reference.config.hidden_size), chosen, 0, Phases())

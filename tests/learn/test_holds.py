@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import TASKS, group, model, tokenizer, verdict
+from learn_samples import TASKS, first_round, group, model, tokenizer, verdict
 from torch import tensor
 
 from swefuse.learn.holds import Hold
-from swefuse.learn.rlvr import look
 from swefuse.learn.rollouts import Readings, Rollouts, describe, described, per_candidate
 from swefuse.learn.settings import RlvrSettings, WatchSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
 from swefuse.learn.update import Models, Round, update
-from swefuse.learn.value import Candidates, make_head
+from swefuse.learn.value import Candidates
 from swefuse.records import Verdict
 from swefuse.verify.many import Candidate
 
@@ -74,7 +73,7 @@ def alike(passed: bool) -> Any:
 def after(passed: bool, chosen: RlvrSettings, seed: int = 1) -> tuple[Models, Round, dict[str, float]]:
     """One update of a policy that is another than its reference, on groups in which all earn the same."""
     made = Models(model(seed), model(), codec_for(tokenizer()))
-    data = look(made, TASKS[:2], alike(passed), make_head("residual", 64), chosen, 0)
+    data = first_round(made, alike(passed), chosen, TASKS[:2])
     optimizer = torch.optim.AdamW(made.policy.parameters(), lr=chosen.lr, weight_decay=0.0)
     return made, data, update(made, optimizer, data, chosen)
 

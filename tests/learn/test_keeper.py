@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import TASKS, episodes, group, model, refuse, right, tokenizer, verdict
+from learn_samples import TASKS, episodes, first_round, group, model, refuse, right, tokenizer, verdict
 
 from swefuse.errors import ConfigError, DataError
 from swefuse.learn import manifest, suspects, winners
@@ -17,7 +17,7 @@ from swefuse.learn.foreign import extras, mixed
 from swefuse.learn.gold import Gold, aside, make_gold
 from swefuse.learn.keeper import Keeper
 from swefuse.learn.monitor import SYMPTOMS
-from swefuse.learn.rlvr import look, train
+from swefuse.learn.rlvr import train
 from swefuse.learn.rollouts import Rollouts, repeated
 from swefuse.learn.settings import RlvrSettings, ValueSettings, WatchSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
@@ -131,7 +131,7 @@ def test_candidates_of_others_change_no_gradient_of_the_policy(tmp_path: Path) -
 def test_candidates_of_others_join_the_groups_of_their_tasks() -> None:
     one = made()
     chosen = SETTINGS.model_copy(update={"value": ValueSettings(foreign=0.75)})
-    seen = look(one, TASKS[:2], right, make_head("residual", 64), chosen, 0)
+    seen = first_round(one, right, chosen, TASKS[:2])
     known = extras(seen, one, right, chosen, 0)
     own = len(seen.known)
     assert own == 8 and own < len(known) <= own + 6

@@ -7,19 +7,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from learn_samples import TASKS, model, tokenizer, verdict
+from learn_samples import first_round, model, tokenizer, verdict
 from pydantic import ValidationError
 
-from swefuse.learn.draws import Draws
-from swefuse.learn.gather import gather
 from swefuse.learn.losses import clipped_tokens, group_loss, importance
 from swefuse.learn.minibatches import Tally, minibatches
-from swefuse.learn.phases import Phases
-from swefuse.learn.rlvr import look
 from swefuse.learn.settings import OffPolicySettings, RlvrSettings, WatchSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
 from swefuse.learn.update import Models, Round, update
-from swefuse.learn.value import make_head
 from swefuse.workspace import ref
 
 SETTINGS = RlvrSettings(tasks=4, lr=1e-3, weight=WeightSettings(mode="off", warmup=0), watch=WatchSettings(max_infra=0.5))
@@ -80,8 +75,7 @@ def seen(made: Models, chosen: RlvrSettings = SETTINGS) -> Round:
     def half(items: Any) -> Any:
         return [verdict(int(ref(item.files), 16) % 2 == 0) for item in items]
 
-    data = gather(made, Draws(TASKS, chosen), half, chosen, 0, Phases())
-    return look(made, data, make_head("residual", made.reference.config.hidden_size), chosen, 0, Phases())
+    return first_round(made, half, chosen)
 
 
 def stepped(off_policy: OffPolicySettings, moved: float = 0.0, **changes: Any) -> tuple[dict[str, float], torch.Tensor, int]:

@@ -13,18 +13,15 @@ import torch
 from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
-from learn_samples import TASKS, episodes, model, refuse, tokenizer, verdict
+from learn_samples import TASKS, episodes, first_round, model, refuse, tokenizer, verdict
 from pydantic import ValidationError
 
 from swefuse.errors import ConfigError, InfraError
 from swefuse.learn.batch import Example
 from swefuse.learn.checkpoint import load_state
-from swefuse.learn.draws import Draws
 from swefuse.learn.entropy import Weigher
-from swefuse.learn.gather import gather
 from swefuse.learn.learnt import Learnt
-from swefuse.learn.phases import Phases
-from swefuse.learn.rlvr import STATE, check_finite, check_infra, look, train, weigh, weigher_at
+from swefuse.learn.rlvr import STATE, check_finite, check_infra, train, weigh, weigher_at
 from swefuse.learn.rollouts import Rollouts, describe
 from swefuse.learn.settings import RlvrSettings, ValueSettings, WatchSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
@@ -54,9 +51,7 @@ def settings(**changes: Any) -> RlvrSettings:
 
 
 def seen(made: Models, verify: Any = half, chosen: RlvrSettings = SETTINGS) -> Round:
-    head = make_head(chosen.value.head, made.reference.config.hidden_size)
-    data = gather(made, Draws(TASKS[:2], chosen), verify, chosen, 0, Phases())
-    return look(made, data, head, chosen, 0, Phases())
+    return first_round(made, verify, chosen, TASKS[:2])
 
 
 def parameters(made: Models) -> torch.Tensor:
