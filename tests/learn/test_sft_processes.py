@@ -61,8 +61,10 @@ def same(one: tuple[Any, Any], other: tuple[Any, Any]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_two_processes_train_as_one_does(place: Path) -> None:
-    same(trained(place, 1), trained(place, 2))
+def test_several_processes_train_as_one_does(place: Path) -> None:
+    alone = trained(place, 1)
+    for processes in (2, 4):
+        same(alone, trained(place, processes))
 
 
 def test_processes_share_a_batch_evenly() -> None:
