@@ -6,15 +6,17 @@ Many of these bugs take more than one small edit; ``within_reach`` says how many
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from swefuse.code.operators import edits
 from swefuse.errors import DataError
+from swefuse.learn.board import choices, exact_pass, make_board
+from swefuse.learn.model import load, steady
+from swefuse.learn.tokens import codec_for
 from swefuse.recipes.contamination import held_out
 from swefuse.records import Kind, Provenance, Task
-from swefuse.scale.executor import InlineExecutor
+from swefuse.sandbox.choose import AUTO, resolve
+from swefuse.scale.executor import InlineExecutor, ProcessExecutor
 from swefuse.tasks.build import TasksConfig
 from swefuse.tasks.observe import results
 from swefuse.tasks.prepare import MOST_EDITS, prepare
@@ -22,6 +24,8 @@ from swefuse.tasks.spec import MODULE, TEST_MODULE, FunctionSpec
 from swefuse.tasks.suites import make_suites, module_of_tests
 from swefuse.tasks.workers import init_worker
 from swefuse.tasks.workers import sandbox as worker_sandbox
+from swefuse.verify.many import init_worker as init_verifier
+from swefuse.verify.many import verify_many
 
 
 def human_tasks(file: Path, config: TasksConfig) -> tuple[list[Task], int]:
@@ -50,12 +54,22 @@ def _task(spec: FunctionSpec, row: dict[str, str]) -> Task | None:
     files = {MODULE: broken, TEST_MODULE: module_of_tests(spec)}
     return Task.make(
         Kind.BUGFIX, instruction=f"Some tests of `{spec.name}` in {MODULE} fail. Find the bug and repair it.", files=files,
-        editable=(MODULE,), protected=(TEST_MODULE,), suites=make_suites(replace(spec), failing),
+        editable=(MODULE,), protected=(TEST_MODULE,), suites=make_suites(spec, failing),
         provenance=Provenance(source="humanevalfix", licence="MIT", function=spec.name, body_hash=spec.body_hash, topic=spec.topic,
                               operator=row["bug_type"]), split="real",
     )  # fmt: skip
 
 
-def kinds(tasks: Sequence[Task]) -> dict[str, int]:
-    """How many tasks there are of each type of bug that the dataset names."""
-    return {kind: sum(task.provenance.operator == kind for task in tasks) for kind in {task.provenance.operator for task in tasks}}
+def human(model: Path, file: Path, config: TasksConfig) -> dict[str, float]:
+    """Exact sampled pass@1 of a model and of picking any edit, as shares of all rows of held-out functions; the reach of edits."""
+    steady(0, 2)
+    tasks, count = human_tasks(file, config)
+    with ProcessExecutor(2, init_verifier, (resolve(AUTO),), chunk=16) as executor:
+        board = make_board(tasks, lambda items: verify_many(items, executor))
+    policy, tokenizer = load(model)
+    solved = exact_pass(policy, codec_for(tokenizer), board)
+    anyhow = [len(place.good) / len(choices(place)) for place in board]
+    return {
+        "nano_human_sampled": sum(solved) / count, "nano_human_random": sum(anyhow) / count,
+        "nano_human_reach": sum(bool(place.good) for place in board) / count, "nano_human_rows": count,
+    }  # fmt: skip

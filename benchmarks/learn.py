@@ -13,10 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from swefuse.tasks.build import TasksConfig
+
+HUMAN = ("nano_human_sampled", "nano_human_random", "nano_human_reach", "nano_human_rows")
 Row = Callable[[], dict[str, float]]
 NAMES = (
     "resume_max_diff", "update_vs_trl_x", "update_mem_x", "nano_real_sampled", "value_decisive", "value_ece", "rlvr_gain_low",
-    "noise_kept_entropy", "noise_kept_off", "plan_error", "overlap_round_x", "overlap_share", "overlap_busy_x",
+    "noise_kept_entropy", "noise_kept_off", "plan_error", "overlap_round_x", "overlap_share", "overlap_busy_x", *HUMAN,
 )  # fmt: skip
 
 
@@ -84,6 +87,10 @@ def rows(options: argparse.Namespace) -> dict[tuple[str, ...], Row]:
         made["nano_real_sampled",] = lambda: nano(options.run)
         if (options.run / "seeds.json").exists():
             made["rlvr_gain_low",] = lambda: gain(options.run)
+        if options.fix:
+            import humanfix
+
+            made[HUMAN] = lambda: humanfix.human(first / "models" / "sft", options.fix, TasksConfig())
     if options.entropy:
         made["noise_kept_entropy", "noise_kept_off"] = lambda: noise(options.entropy)
     return made
@@ -95,6 +102,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one flat JSON object as the last line")
     parser.add_argument("--only", choices=NAMES, help="run what gives this figure, and those that come with it")
     parser.add_argument("--run", type=Path, metavar="DIR", help="a finished quickstart")
+    parser.add_argument("--fix", type=Path, metavar="FILE", help="HumanEvalFix as JSON lines, for its bugs in held-out functions")
     parser.add_argument("--entropy", type=Path, metavar="DIR", help="what 'swefuse bench entropy' wrote")
     options = parser.parse_args()
     found: dict[str, float] = {}
