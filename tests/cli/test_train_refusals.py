@@ -64,7 +64,7 @@ def test_tasks_that_leave_no_choice(given: list[str], task: Task, tmp_path: Path
 def test_a_folder_of_other_settings(given: list[str], tmp_path: Path, capsys: Capture) -> None:
     least = ["--set", "tasks=1", "--set", "rounds=1", "--set", "samples=2"]
     assert main(["train", "rlvr", *given, *least, "--library", str(tmp_path / "grown.db")]) == 0
-    capsys.readouterr()
+    assert "1 rounds took " in capsys.readouterr().err, "what each phase took"
     made = read(tmp_path / "out")
     assert made["stage"] == "rlvr" and made["settings"]["winners"] and made["figures"]["round"] == 1
     assert made["start"] == made["base"] and made["library"]["trajectories"] == made["library"]["accepted"]

@@ -15,8 +15,9 @@ from learn_samples import library, tokenizer
 from safetensors.torch import load_file
 
 from swefuse.errors import ConfigError
-from swefuse.learn import ranks
-from swefuse.learn.model import make_nano, save
+from swefuse.learn import manifest, ranks
+from swefuse.learn.checkpoint import fingerprint
+from swefuse.learn.model import load, make_nano, save
 
 PROGRAM = str(Path(sys.executable).with_name("swefuse"))
 
@@ -32,6 +33,9 @@ def trained(place: Path, processes: int, *settings: str) -> tuple[list[dict[str,
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.split() == [str(out)], "the first process alone speaks"
+    told = manifest.read(out)
+    assert (told["stage"], told["library"]["trajectories"], told["settings"]["steps"]) == ("sft", 8, 6)
+    assert told["base"] != told["policy"] == fingerprint(load(out / "model", "cpu")[0])
     rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     return rows, load_file(out / "model" / "model.safetensors")
 
