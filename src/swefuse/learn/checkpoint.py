@@ -15,6 +15,7 @@ import torch
 
 from swefuse.errors import ConfigError, DataError
 from swefuse.learn import ranks
+from swefuse.learn.shards import whole
 from swefuse.records import content_hash
 
 _MARK = b"swefuse state 1\n"
@@ -56,7 +57,7 @@ def load_state(path: Path) -> dict[str, Any] | None:
 
 def fingerprint(model: torch.nn.Module) -> str:
     """A short name of a model's weights: of the names, the shapes and the first numbers of each."""
-    parts = [[name, list(p.shape), p.detach().flatten()[:16].double().tolist()] for name, p in model.named_parameters()]
+    parts = [[name, list(p.shape), whole(p.detach()).flatten()[:16].double().tolist()] for name, p in model.named_parameters()]
     return content_hash(parts)[:20]
 
 

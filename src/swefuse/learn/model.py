@@ -11,13 +11,15 @@ import ctypes
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from swefuse.errors import DataError, missing_extra
+from swefuse.errors import ConfigError, DataError, missing_extra
+from swefuse.learn import ranks
+from swefuse.learn.shards import check_ties, sharded, whole_state
 from swefuse.learn.tokens import OBS, PAD, PIECES, SPECIAL
 from swefuse.policy.attention import use_products
 
@@ -146,15 +148,20 @@ def load_tokenizer(path: str | Path) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def load(
+    path: str | Path, device: str | None = None, cut: Mapping[str, Any] | None = None
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Model and tokenizer of a folder, a hub id or a GGUF file, whose numbers become plain ones, in float32.
 
+    ``cut``: how processes share the weights, see ``shards.loading``.
     Raises DataError when either is missing or does not load, MissingExtraError as ``source_of`` does.
     """
     from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM
 
     name, file = source_of(path)
+    if cut and file:
+        raise ConfigError(f"shard=fsdp reads parts of safetensors files, and {path} is one of GGUF; save it as a folder first")
     folder = Path(name)
     if folder.is_dir() and not file:
         if not any((folder / one).exists() for one in ("tokenizer.json", "tokenizer.model", "vocab.json")):
@@ -166,7 +173,7 @@ def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, 
             raise DataError(f"the folder {name} is no model: config.json is missing")
     try:
         tokenizer = load_tokenizer(path)
-        model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32, **file)
+        model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32, **file, **(cut or {}))
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise DataError(f"cannot load a model from {path}: {str(error).splitlines()[0]}") from error
     if file:
@@ -175,9 +182,23 @@ def load(path: str | Path, device: str | None = None) -> tuple[PreTrainedModel, 
         model.is_quantized = False  # type: ignore[assignment]
         if "quantization_config" in model.config.to_dict():
             del model.config.quantization_config
-    torch.nn.Module.to(model, device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if cut:  # parts lie where they belong
+        check_ties(model)
+    else:
+        torch.nn.Module.to(model, device or ("cuda" if torch.cuda.is_available() else "cpu"))
     use_products(model)
     return model, tokenizer
+
+
+def gathered(model: PreTrainedModel, path: str | Path) -> PreTrainedModel:
+    """``model``, loaded from ``path``, as one to save: of a sharded one a whole copy, in the first process; all have to ask."""
+    if not sharded(model):
+        return model
+    weights = whole_state(model)
+    if ranks.first():
+        model, _ = load(path, "cpu")
+        model.load_state_dict(weights)
+    return model
 
 
 def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path) -> Path:

@@ -12,10 +12,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor
 from trl.trainer.sft_config import SFTConfig
 
@@ -29,8 +29,9 @@ from swefuse.learn.checkpoint import Best, check_same, fingerprint, keep_lines, 
 from swefuse.learn.examples import init_codec, make_examples, without_tail
 from swefuse.learn.losses import token_logprobs
 from swefuse.learn.mix import MixSettings, Order, chosen, hardness, weights
-from swefuse.learn.model import load, output_layer, save, steady
+from swefuse.learn.model import gathered, load, output_layer, save, steady
 from swefuse.learn.optimizers import OptimizerName, make_optimizer
+from swefuse.learn.shards import loading, sharded, state_of, take_over
 from swefuse.learn.tokens import Codec, codec_for, remember
 from swefuse.learn.trainer import Log, Trainer, collator, write_line
 from swefuse.library.store import Library
@@ -75,6 +76,9 @@ class SftSettings(BaseModel):
         0.35, ge=0, le=1, description="share of the steps that see only the shorter half of the data, or the easier: mix.curriculum"
     )
     lora: int = Field(0, ge=0, description="rank of low-rank adapters on every inner matrix, merged at the end; 0: all weights")
+    shard: Literal["none", "fsdp"] = Field(
+        "none", description="fsdp: each of several processes holds a part of the weights (FSDP2)"
+    )
     recompute: bool = Field(False, description="compute activations again in the backward pass: less memory, a third more time")
     save_every: int = Field(200, ge=1, description="steps between the states that a stopped run goes on from, about; and checks")
     check_tasks: int = Field(64, ge=1, description="held-out tasks of --check that decide which state is the best")
@@ -82,6 +86,13 @@ class SftSettings(BaseModel):
     report: Literal["none", "tensorboard", "wandb", "trackio"] = Field("none", description="also log the steps there")
     seed: int = Field(0, ge=0, description="order of the data")
     mix: MixSettings = Field(default_factory=MixSettings, validate_default=True, description="what batches are made of")
+
+    @model_validator(mode="after")
+    def _shards_need(self) -> Self:
+        """Muon orthogonalises whole matrices, and adapters are small as they are."""
+        if self.shard == "fsdp" and (self.optimizer != "adamw" or self.lora):
+            raise ValueError("shard = fsdp needs optimizer = adamw and lora = 0")
+        return self
 
 
 def learning_rate(step: int, settings: SftSettings) -> float:
@@ -170,7 +181,7 @@ def fine_tune(
             write_line(out / "metrics.jsonl", {"step": step, "pass1": best.look(model, step)})
         enough = bool(best and settings.patience and best.since >= settings.patience)
         told = {**this, "done": settings.steps if enough else step, "best": best.state() if best else {}}
-        save_state(out / STATE, {**told, "model": model.state_dict(), "optimizer": optimizer.state_dict()})
+        save_state(out / STATE, {**told, **state_of(model, optimizer)})
         return enough
 
     if flat:
@@ -230,8 +241,7 @@ def _resumed(out: Path, this: dict[str, Any], model: PreTrainedModel, optimizer:
     if state is not None:
         for key, now in this.items():
             check_same(out / STATE, state, key, now)
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
+        take_over(model, optimizer, state)
         if best and state["best"]:
             best.resume(state["best"])
         done = int(state["done"])
@@ -242,6 +252,8 @@ def _resumed(out: Path, this: dict[str, Any], model: PreTrainedModel, optimizer:
 def _arguments(model: PreTrainedModel, settings: SftSettings, out: Path) -> SFTConfig:
     """How TRL is to train. Raises ConfigError for a ``micro_batch`` that does not divide the batch."""
     rows, passes = ranks.share(settings.batch, settings.micro_batch)
+    if (settings.shard == "fsdp") != sharded(model):
+        raise ConfigError("shard=fsdp is for 'swefuse train sft' on several processes; leave it out here")
     return SFTConfig(
         output_dir=str(out),
         max_steps=settings.steps,
@@ -274,6 +286,8 @@ def run(
     DataError when the library holds no accepted trajectory or ``check`` no task that can be checked. Several processes, as torchrun
     starts them, share every step; the first one writes.
     """
+    if check and settings.shard == "fsdp":
+        raise ConfigError("--check asks a whole model, and shard=fsdp leaves none: drop one of them")
     ranks.start()
     board = _board(check, settings.check_tasks) if check and ranks.first() else []
     given = prepared(settings, model, library)
@@ -282,9 +296,10 @@ def run(
         return ranks.told(sum(exact_pass(given.model, given.codec, board)) / len(board) if ranks.first() else 0.0)
 
     fine_tune(given.model, given.tokenizer, given.examples, settings, out, progress, executed if check else None)
+    trained = gathered(given.model, model)
     if ranks.first():
-        save(given.model, given.tokenizer, out / "model")
-        manifest.write(out, "sft", settings, {**given.told, "policy": fingerprint(given.model)})
+        save(trained, given.tokenizer, out / "model")
+        manifest.write(out, "sft", settings, {**given.told, "policy": fingerprint(trained)})
     ranks.finish()
     return out
 
@@ -309,7 +324,7 @@ def prepared(settings: SftSettings, model: Path, library: Path) -> Prepared:
     with ProcessExecutor(2, init_codec, (model, settings.dialect), chunk=8) as executor:
         examples = make_examples(items, executor)
     steady(settings.seed, 1)
-    learner, tokenizer = load(model)
+    learner, tokenizer = load(model, cut=loading() if settings.shard == "fsdp" else None)
     codec = codec_for(tokenizer, settings.dialect)
     remember(tokenizer, codec)
     tasks = sorted({task.id for task, _ in items})
