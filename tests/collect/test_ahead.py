@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterator, Sequence
 
 import pytest
-from learn_samples import TASKS, verdict
 
+from learn_samples import TASKS, verdict
 from swefuse.collect.agent import rollouts
 from swefuse.collect.episode import How, Start
 from swefuse.errors import InfraError

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 
 from learn_samples import tokenizer
-
 from swefuse.learn.chat import ChatCodec
 
 TEMPLATE = (

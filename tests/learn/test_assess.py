@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from learn_samples import TASKS, episodes, model, tokenizer, verdict
 
+from learn_samples import TASKS, episodes, model, tokenizer, verdict
 from swefuse.errors import DataError
 from swefuse.learn.assess import Assessor
 from swefuse.learn.learnt import Learnt

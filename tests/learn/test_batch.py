@@ -4,8 +4,8 @@ from itertools import islice
 
 import pytest
 import torch
-from learn_samples import group, tokenizer
 
+from learn_samples import group, tokenizer
 from swefuse.errors import DataError
 from swefuse.learn.batch import Example, allowed_mask, bucketed, collate, open_tokens, pack
 from swefuse.learn.model import make_nano

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from learn_samples import TASKS, model, tokenizer, verdict
 
+from learn_samples import TASKS, model, tokenizer, verdict
 from swefuse.errors import DataError, InfraError
 from swefuse.learn.board import choices, exact_pass, load_board, make_board, save_board
 from swefuse.learn.tokens import codec_for

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from chat_samples import CALLING, TEMPLATE, chat
-from learn_samples import TASKS, episodes, tokenizer
 
+from learn_samples import TASKS, episodes, tokenizer
 from swefuse.collect.dialects import Compact, Tools, render_call
 from swefuse.errors import DataError, UserError
 from swefuse.learn.chat import Template

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
-from learn_samples import make_task
 
+from learn_samples import make_task
 from swefuse.learn.draws import Draws, least_certain, rate
 from swefuse.learn.settings import RlvrSettings, SamplingSettings
 from swefuse.records import Task

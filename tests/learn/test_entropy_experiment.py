@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from learn_samples import SOURCES, make_task, model, tokenizer
 
+from learn_samples import SOURCES, make_task, model, tokenizer
 from swefuse.config import dump, load
 from swefuse.errors import ConfigError, DataError
 from swefuse.learn import model as models

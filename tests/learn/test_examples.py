@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from chat_samples import CALLING, chat
-from learn_samples import TASKS, episodes, tokenizer
 
+from learn_samples import TASKS, episodes, tokenizer
 from swefuse.collect import protocol
 from swefuse.collect.dialects import render_call
 from swefuse.errors import DataError

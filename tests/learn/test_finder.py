@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from learn_samples import library, model, tokenizer
 from test_sft import examples
 
+from learn_samples import library, model, tokenizer
 from swefuse.cli.main import main
 from swefuse.errors import DataError
 from swefuse.learn.finder import find, rates, smoothed, steepest

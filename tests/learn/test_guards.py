@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import TASKS, make_task, model, refuse, tokenizer, verdict
 
+from learn_samples import TASKS, make_task, model, refuse, tokenizer, verdict
 from swefuse.errors import ConfigError, DataError, UserError
 from swefuse.learn.checkpoint import check_same
 from swefuse.learn.guards import both_classes, check_tokenizers, teachable

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learn_samples import CLIP, TASKS, episodes, model, refuse, tokenizer
 
+from learn_samples import CLIP, TASKS, episodes, model, refuse, tokenizer
 from swefuse.errors import ConfigError
 from swefuse.learn.hidden import HIDDEN, Hiding, check_hidden, figures, hidden_calls, without
 from swefuse.learn.rlvr import train

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import TASKS, first_round, group, model, tokenizer, verdict
 from torch import tensor
 
+from learn_samples import TASKS, first_round, group, model, tokenizer, verdict
 from swefuse.learn.holds import Hold
 from swefuse.learn.rollouts import Readings, Rollouts, describe, described, per_candidate
 from swefuse.learn.settings import RlvrSettings, WatchSettings, WeightSettings

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import TASKS, episodes, first_round, group, model, refuse, right, tokenizer, verdict
 
+from learn_samples import TASKS, episodes, first_round, group, model, refuse, right, tokenizer, verdict
 from swefuse.errors import ConfigError, DataError
 from swefuse.learn import manifest, suspects, winners
 from swefuse.learn.foreign import extras, mixed

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from learn_samples import model
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from learn_samples import model
 from swefuse.errors import UserError
 from swefuse.learn.plan import GIB, SHAPES, PlanSettings, config_of, empty, kept, plan, shape_of, table
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learn_samples import TASKS, episodes
 
+from learn_samples import TASKS, episodes
 from swefuse.config import dump, load
 from swefuse.errors import ConfigError, DataError
 from swefuse.learn.batch import About, Example, bucketed, times

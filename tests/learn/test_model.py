@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from learn_samples import tokenizer
 
+from learn_samples import tokenizer
 from swefuse.errors import DataError
 from swefuse.learn.model import load, make_nano, save, train_tokenizer
 from swefuse.learn.tokens import SPECIAL, is_nano

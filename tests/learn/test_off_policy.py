@@ -7,9 +7,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from learn_samples import first_round, model, tokenizer, verdict
 from pydantic import ValidationError
 
+from learn_samples import first_round, model, tokenizer, verdict
 from swefuse.learn.losses import clipped_tokens, group_loss, importance
 from swefuse.learn.minibatches import Tally, minibatches
 from swefuse.learn.settings import OffPolicySettings, RlvrSettings, WatchSettings, WeightSettings

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import model
 
+from learn_samples import model
 from swefuse.learn.optimizers import Joined, Muon32, make_optimizer, orthogonal
 
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from learn_samples import tokenizer
 from test_sft import apart, examples, weights_after
 
+from learn_samples import tokenizer
 from swefuse.errors import ConfigError
 from swefuse.learn.batch import Example, collate, fill, kept_apart, shown
 from swefuse.learn.model import make_nano

@@ -13,9 +13,9 @@ import torch
 from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
-from learn_samples import TASKS, episodes, first_round, model, refuse, tokenizer, verdict
 from pydantic import ValidationError
 
+from learn_samples import TASKS, episodes, first_round, model, refuse, tokenizer, verdict
 from swefuse.errors import ConfigError, InfraError
 from swefuse.learn.batch import Example
 from swefuse.learn.checkpoint import load_state

@@ -4,8 +4,8 @@ from math import log
 
 import pytest
 import torch
-from learn_samples import TASKS, episodes, model, refuse, tokenizer, verdict
 
+from learn_samples import TASKS, episodes, model, refuse, tokenizer, verdict
 from swefuse.learn.rollouts import Rollouts, choice_group, describe, per_candidate, sample
 from swefuse.learn.tokens import codec_for
 from swefuse.policy.local import LocalPolicy

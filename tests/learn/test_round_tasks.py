@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import TASKS, episodes, model, tokenizer, verdict
 
+from learn_samples import TASKS, episodes, model, tokenizer, verdict
 from swefuse.errors import DataError
 from swefuse.learn.draws import Draws
 from swefuse.learn.gather import check_fresh, further, gather, outcomes, teaches

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import TASKS, episodes, model, tokenizer
 
+from learn_samples import TASKS, episodes, model, tokenizer
 from swefuse.errors import ConfigError
 from swefuse.learn.batch import Example, collate
 from swefuse.learn.examples import make_example

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from learn_samples import library, model, tokenizer
 
+from learn_samples import library, model, tokenizer
 from swefuse.cli.main import main
 from swefuse.learn.model import save
 

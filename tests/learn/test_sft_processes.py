@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import TASKS, episodes, library, tokenizer
 from pydantic import ValidationError
 from safetensors.torch import load_file
 
+from learn_samples import TASKS, episodes, library, tokenizer
 from swefuse.errors import ConfigError
 from swefuse.learn import manifest, ranks
 from swefuse.learn.checkpoint import fingerprint, load_state

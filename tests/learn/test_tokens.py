@@ -9,9 +9,9 @@ import pytest
 from chat_samples import chat
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learn_samples import TASKS, episodes, make_task, tokenizer
 from transformers import AutoTokenizer
 
+from learn_samples import TASKS, episodes, make_task, tokenizer
 from swefuse.code.operators import edits
 from swefuse.collect import protocol
 from swefuse.errors import DataError

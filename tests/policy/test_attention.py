@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
+from learn_samples import tokenizer
 from swefuse.learn.model import load, make_nano, save
 from swefuse.policy import attention
 from swefuse.policy.attention import products, use_products

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import TASKS, episodes, model, tokenizer
 
+from learn_samples import TASKS, episodes, model, tokenizer
 from swefuse.collect import protocol
 from swefuse.collect.dialects import Tools
 from swefuse.errors import DataError, InfraError

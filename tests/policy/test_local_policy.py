@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 import torch
-from learn_samples import TASKS, episodes, model, tokenizer
 
+from learn_samples import TASKS, episodes, model, tokenizer
 from swefuse.collect import protocol
 from swefuse.learn.batch import Group, open_tokens, pack
 from swefuse.learn.rollouts import read

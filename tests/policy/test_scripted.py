@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from learn_samples import TASKS, episodes
 
+from learn_samples import TASKS, episodes
 from swefuse.collect import protocol
 from swefuse.policy.base import Choice, Reply, Request
 from swefuse.policy.scripted import ScriptedPolicy, gives_itself_away

@@ -7,8 +7,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learn_samples import model
 
+from learn_samples import model
 from swefuse.policy.trie import Draw, Node, build_trie, draw_index, run_trie
 
 MESSAGES = [(5, 6, 7, 9), (5, 6, 8, 9), (5, 8, 9), (6, 6, 6, 6, 9), (7, 5, 9)]
