@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from swefuse.config import load as load_settings
 from swefuse.errors import DataError
 from swefuse.learn.examples import load_examples
 from swefuse.learn.model import load
@@ -37,6 +38,7 @@ def test_a_pretraining_from_reading_to_a_model_that_is_gone_on_with(tmp_path: Pa
     assert is_nano(tokenizer)
     assert len(tokenizer) == CONFIG.vocabulary
     assert 2_000_000 < (first / "model.safetensors").stat().st_size < 16_000_000
+    assert load_settings(NanoConfig, first / "nano.toml") == CONFIG
     rows = load_examples(tmp_path / "first" / "examples.jsonl")
     assert len(rows) > 120
     assert all(len(row.ids) <= CONFIG.longest for row in rows)

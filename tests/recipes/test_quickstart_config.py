@@ -10,7 +10,7 @@ import pytest
 from swefuse.config import dump, load
 from swefuse.errors import ConfigError
 from swefuse.learn.sft import SftSettings
-from swefuse.recipes.config import SMOKE, QuickstartConfig
+from swefuse.recipes.config import PRETRAINED, SMOKE, QuickstartConfig
 from swefuse.tasks.build import TasksConfig
 
 
@@ -43,7 +43,9 @@ def test_the_smoke_budget_lies_under_what_is_given() -> None:
 
 
 def test_the_full_budget_is_the_default_of_every_stage() -> None:
-    assert given().sft == SftSettings() and given("budget=full") == given() == QuickstartConfig()
+    assert given("scratch=true").sft == given("base=other").sft == SftSettings()
+    assert given().sft == SftSettings(**PRETRAINED) and given("sft.steps=9").sft == SftSettings(**{**PRETRAINED, "steps": 9})
+    assert given("budget=full") == given() == QuickstartConfig()
 
 
 def test_sections_may_be_given_as_objects() -> None:

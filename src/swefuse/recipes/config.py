@@ -20,6 +20,9 @@ SMOKE: dict[str, dict[str, Any]] = {
     "rlvr": {"rounds": 3, "tasks": 8, "micro_batch": 8, "weight": {"warmup": 1}},
 }  # fmt: skip
 
+# stage 1 of a model that can read and repair already: shorter, slower, and without the easy beginning
+PRETRAINED: dict[str, Any] = {"steps": 170, "lr": 1e-3, "warmup": 20, "hold": 0.0, "prompt_loss": 0.1, "short_first": 0.0}
+
 
 class QuickstartConfig(BaseModel):
     """Everything that the quickstart can be told. ``budget`` sets defaults; a setting that is given wins over them."""
@@ -31,7 +34,7 @@ class QuickstartConfig(BaseModel):
     seeds: int = Field(1, ge=1, description="how many seeds are run, counting up from seed")
     base: str = Field("nano", description="model that is trained: nano, smollm2, or a folder or hub id")
     scratch: Annotated[bool, OnlyWhen("base", "nano")] = Field(
-        True, description="a nano with new weights and a tokenizer of its own, instead of the pretrained one"
+        False, description="a nano with new weights and a tokenizer of its own, instead of the pretrained one"
     )
     workers: int = Field(2, ge=1, description="verifier processes")
     threads: int = Field(2, ge=1, description="threads of the trainer")
@@ -44,11 +47,14 @@ class QuickstartConfig(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _budget(cls, data: Any) -> Any:
-        """Put the smoke budget under what was given."""
-        if not isinstance(data, dict) or data.get("budget") != "smoke":
+        """Put the smoke budget, and what fits the pretrained nano, under what was given."""
+        if not isinstance(data, dict):
             return data
-        given = {part: data.get(part, {}) for part in SMOKE}
-        return {**data, **{part: {**SMOKE[part], **keys} for part, keys in given.items() if isinstance(keys, dict)}}
+        under = {"sft": PRETRAINED} if data.get("base", "nano") == "nano" and data.get("scratch", False) is False else {}
+        if data.get("budget") == "smoke":
+            under = {**SMOKE, "sft": {**under.get("sft", {}), **SMOKE["sft"]}}
+        given = {part: data.get(part, {}) for part in under}
+        return {**data, **{part: {**under[part], **keys} for part, keys in given.items() if isinstance(keys, dict)}}
 
     @field_validator("tasks", "sft", "rlvr")
     @classmethod

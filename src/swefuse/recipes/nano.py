@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from swefuse.collect.pretext import exercises
 from swefuse.collect.stage import replay_one
+from swefuse.config import dump
 from swefuse.errors import ConfigError
 from swefuse.learn.sft import SftSettings
 from swefuse.recipes.contamination import SEEN, evaluation_functions
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 Bars = Callable[[str], AbstractContextManager[Progress]]
 FILES = 16  # of a package, read by one call
+SETTINGS = "nano.toml"
 TEXTS = 4000  # rows that the tokenizer is made from
 _evaluation: Evaluation | None = None
 
@@ -278,6 +280,7 @@ def run(config: NanoConfig, out: Path, bars: Bars) -> Path:
     models.save(model.bfloat16(), tokenizer, out / "model")
     for name in ("contamination.json", SEEN):
         (out / "model" / name).write_bytes((out / name).read_bytes())
+    (out / "model" / SETTINGS).write_text(dump(config), encoding="utf-8")
     (out / "model" / "README.md").write_text(
         card(config, len(rows), json.loads((out / "contamination.json").read_bytes())), encoding="utf-8"
     )
@@ -298,5 +301,6 @@ def card(config: NanoConfig, rows: int, report: dict[str, Any]) -> str:
         "What figures of this project are made on was left out: functions of the same body, and of a similarity above 0.7\n"
         f"(`contamination.json` names the {len(report['left_out'])} that were). `functions.txt` holds the hashes of the shipped\n"
         "functions that it was trained on; the quickstart refuses to evaluate it on one of them.\n\n"
-        "It chooses among edits that are listed for it and writes nothing of its own. It is no assistant.\n"
+        "`nano.toml` holds the settings that made it. It chooses among edits that are listed for it and writes nothing of its\n"
+        "own. It is no assistant.\n"
     )
