@@ -14,7 +14,7 @@ ROUNDS = [
     {"weights_on": True, "effective_share": 0.5},
     {"weights_on": True, "effective_share": 0.7},
 ]
-SOFT = RlvrSettings()
+SOFT = RlvrSettings(weight=WeightSettings(mode="soft"))
 UNWEIGHTED = RlvrSettings(weight=WeightSettings(mode="off"))
 
 

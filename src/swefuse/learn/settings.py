@@ -42,7 +42,7 @@ class WeightSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     mode: Mode = Field(
-        "soft",
+        "recorded",
         description="how pairs are weighed: off, soft, hard, posterior, recorded, random, agreement, prior; oracle in experiments",
     )
     lam: Annotated[float, OnlyWhen("mode", "soft", "posterior", "random")] = Field(
