@@ -7,7 +7,7 @@ import pytest
 from swefuse.errors import DataError
 from swefuse.records import Call
 from swefuse.sandbox import Sandbox
-from swefuse.tasks.observe import Observed, observe, results
+from swefuse.tasks.observe import Observed, is_slow, observe, results
 
 ODD = """
 import statistics
@@ -56,3 +56,15 @@ def test_results_are_those_of_the_judge(box: Sandbox) -> None:
     calls = [Call(id="a", args="(2,)", raises="KeyError"), Call(id="b", args="(3,)", want="1"), Call(id="c", args="(1,)", want="1")]
     found = results(box, {"m.py": ODD}, "m.py:odd", calls)
     assert {id_: result.outcome for id_, result in found.items()} == {"a": "passed", "b": "timeout", "c": "missing"}
+
+
+def test_what_is_slow_is_counted_in_lines_and_not_in_seconds(box: Sandbox) -> None:
+    files = {
+        "m.py": "def f(x):\n    for _ in range(x):\n        pass\n    return x\n",
+        "n.py": "def g(x):\n    while x:\n        pass\n",
+    }
+    calls = [Call(id="a", args="(0,)", want="0"), Call(id="b", args="(3,)", want="3")]
+    lines = 2 + (4 + 3 + 1)  # the line of the loop is run once more than its body
+    assert not is_slow(box, files, "m.py:f", calls, lines)
+    assert is_slow(box, files, "m.py:f", calls, lines - 1)
+    assert is_slow(box, files, "n.py:g", [Call(id="a", args="(1,)", want="1")], 1 << 40), "what never ends"
