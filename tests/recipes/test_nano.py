@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from swefuse.config import load as load_settings
 from swefuse.errors import DataError
 from swefuse.learn.examples import load_examples
-from swefuse.learn.model import load
+from swefuse.learn.model import NANO, load
 from swefuse.learn.tokens import is_nano
 from swefuse.recipes.contamination import SEEN, evaluation_functions
 from swefuse.recipes.nano import NanoConfig, PretrainSettings, Progress, card, run
@@ -71,3 +71,8 @@ def test_settings_that_would_do_nothing_are_refused() -> None:
     for given, message in ((("seed", 4), "follows seed"), (("patience", 2), "no effect"), (("check_tasks", 2), "no effect")):
         with pytest.raises(ValidationError, match=message):
             NanoConfig.model_validate({"seed": 3, "sft": dict([given])})
+
+
+def test_the_settings_that_come_along_can_be_used_again() -> None:
+    kept = load_settings(NanoConfig, NANO / "nano.toml")
+    assert (kept.sft.steps, kept.packages[0]) == (2400, "python")

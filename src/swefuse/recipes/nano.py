@@ -59,7 +59,7 @@ class PretrainSettings(SftSettings):
     @model_validator(mode="after")
     def _nothing_idle(self) -> Self:
         for key in ("check_tasks", "patience", "dialect"):
-            if key in self.model_fields_set:
+            if getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(f"{key} has no effect in pretraining")
         return self
 
