@@ -25,7 +25,7 @@ REPORT = {"packages": {"python": "3.11"}, "taken": 12, "left_out": [{"function":
 
 
 @pytest.mark.slow
-def test_a_pretraining_from_reading_to_a_model_that_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_pretraining_from_reading_to_a_model(tmp_path: Path) -> None:
     titles: list[str] = []
 
     def bars(title: str) -> AbstractContextManager[Progress]:
@@ -47,10 +47,6 @@ def test_a_pretraining_from_reading_to_a_model_that_is_gone_on_with(tmp_path: Pa
     assert json.loads((first / "contamination.json").read_bytes())["packages"] == {"mpmath": "1.3.0"}
     assert run(CONFIG, tmp_path / "first", bars) == tmp_path / "first", "nothing is made twice"
     assert titles[6:] == ["nano"]
-    before = (tmp_path / "first" / "model" / "model.safetensors").read_bytes()
-    onward = CONFIG.model_copy(update={"start": str(first), "sft": CONFIG.sft.model_copy(update={"lr": 1e-9, "weight_decay": 0.0})})
-    second = run(onward, tmp_path / "second", bars) / "model"
-    assert (second / "model.safetensors").read_bytes() == before, "a rate of nothing leaves the weights of the start"
 
 
 def test_the_card_says_what_was_seen_and_what_was_left_out() -> None:
