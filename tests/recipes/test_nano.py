@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from swefuse.config import load as load_settings
-from swefuse.errors import DataError
+from swefuse.errors import ConfigError, DataError
 from swefuse.learn.examples import load_examples
 from swefuse.learn.model import NANO, load
 from swefuse.learn.tokens import is_nano
@@ -72,3 +72,10 @@ def test_settings_that_would_do_nothing_are_refused() -> None:
 def test_the_settings_that_come_along_can_be_used_again() -> None:
     kept = load_settings(NanoConfig, NANO / "nano.toml")
     assert (kept.sft.steps, kept.packages[0]) == (2400, "python")
+
+
+def test_a_folder_of_another_pretraining_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "nano.toml").write_text("seed = 1\n")
+    with pytest.raises(ConfigError, match="was started with other settings"):
+        run(CONFIG, tmp_path, lambda _: nullcontext(print))
+    assert [path.name for path in tmp_path.iterdir()] == ["nano.toml"]

@@ -265,7 +265,11 @@ def run(config: NanoConfig, out: Path, bars: Bars) -> Path:
 
     for package in config.packages:
         installed.source_files(package)
+    kept, settings = out / SETTINGS, dump(config)
+    if kept.exists() and kept.read_text(encoding="utf-8") != settings:
+        raise ConfigError(f"{out} was started with other settings ({kept}); go on with the same ones or give another folder")
     out.mkdir(parents=True, exist_ok=True)
+    kept.write_text(settings, encoding="utf-8")
     making = Making(config, out, bars)
     examples, trained = out / "examples.jsonl", out / SEEN
     if not examples.exists():
@@ -280,7 +284,7 @@ def run(config: NanoConfig, out: Path, bars: Bars) -> Path:
     models.save(model.bfloat16(), tokenizer, out / "model")
     for name in ("contamination.json", SEEN):
         (out / "model" / name).write_bytes((out / name).read_bytes())
-    (out / "model" / SETTINGS).write_text(dump(config), encoding="utf-8")
+    (out / "model" / SETTINGS).write_text(settings, encoding="utf-8")
     (out / "model" / "README.md").write_text(
         card(config, len(rows), json.loads((out / "contamination.json").read_bytes())), encoding="utf-8"
     )
@@ -297,7 +301,7 @@ def card(config: NanoConfig, rows: int, report: dict[str, Any]) -> str:
         + f" with seed {config.seed}, Python {platform.python_version()}.\n\n"
         f"It saw {rows} rows in {config.sft.steps} steps of {config.sft.batch}: exercises of repair without tests in functions of\n"
         f"{packages} ({report['taken']} functions), and tasks of this project's own functions with tests that ran.\n"
-        "Each of these packages has a permissive licence.\n\n"
+        "\n"
         "What figures of this project are made on was left out: functions of the same body, and of a similarity above 0.7\n"
         f"(`contamination.json` names the {len(report['left_out'])} that were). `functions.txt` holds the hashes of the shipped\n"
         "functions that it was trained on; the quickstart refuses to evaluate it on one of them.\n\n"
