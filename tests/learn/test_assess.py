@@ -12,7 +12,7 @@ from swefuse.learn.assess import Assessor
 from swefuse.learn.learnt import Learnt
 from swefuse.learn.model import save
 from swefuse.learn.rollouts import Rollouts, choice_group, describe
-from swefuse.learn.settings import RlvrSettings
+from swefuse.learn.settings import RlvrSettings, ValueSettings
 from swefuse.learn.tokens import codec_for
 from swefuse.learn.value import ResidualHead
 from swefuse.policy.local import LocalPolicy
@@ -34,7 +34,7 @@ def learnt() -> Learnt:
     head = ResidualHead(64)
     with torch.no_grad():
         head.numbers.weight.copy_(torch.tensor([[0.5, 0.2, 0.1]]))
-    return Learnt(head, ResidualHead(64, use_hidden=False), "residual", 64)
+    return Learnt(head, ResidualHead(64, use_hidden=False), ValueSettings(noise="fixed"))
 
 
 def groups(samples: int) -> list[list[Trajectory]]:

@@ -244,7 +244,7 @@ def test_two_rounds_with_real_verdicts_are_the_same_for_the_same_seed(tmp_path: 
     assert Outcome.FAILED.value in rows[0]["outcomes"]
 
     learnt.save(tmp_path / "value.pt")
-    loaded = Learnt.load(tmp_path / "value.pt")
+    loaded = Learnt.load(tmp_path / "value.pt", made.reference)
     for one, two in ((learnt.head, loaded.head), (learnt.baseline, loaded.baseline)):
         assert all(torch.equal(value, two.state_dict()[name]) for name, value in one.state_dict().items())
     assert [path.name for path in tmp_path.glob(".*")] == []

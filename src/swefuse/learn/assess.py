@@ -34,7 +34,7 @@ class Assessor:
     def load(cls, path: Path, reference: Path, settings: RlvrSettings) -> Assessor:
         """From the files that stage 2 wrote and the model folder of stage 1."""
         model, tokenizer = models.load(reference)
-        return cls(Learnt.load(path), model, codec_for(tokenizer), settings)
+        return cls(Learnt.load(path, model, settings.micro_batch), model, codec_for(tokenizer), settings)
 
     def choose(self, tasks: Sequence[Task], groups: Sequence[Sequence[Trajectory]]) -> list[list[float]]:
         """A score for each candidate of each task; 0 for all where nothing was chosen. ``seen`` keeps what was described."""
@@ -59,7 +59,7 @@ class Assessor:
         if not self.seen:
             raise DataError("there is no candidate to measure the value model on")
         known = Candidates.join(self.seen)
-        heads = {"head": self.learnt.head, "platt": self.learnt.baseline, "logprob": _sum_only(self.learnt.width)}
+        heads = {"head": self.learnt.head, "platt": self.learnt.baseline, "logprob": _sum_only(self.reference.config.hidden_size)}
         return {name: asdict(measure(head, known)) for name, head in heads.items()}
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
@@ -67,11 +68,12 @@ def extras(seen: Round, models: Models, verify: Verify, settings: RlvrSettings, 
     own = [seen.data.groups[n].candidates for n in used]
     votes = [math.log(max(1, ids.count(one))) for ids, group in zip(own, used.values(), strict=True) for one in group.candidates]
     numbers = torch.cat([known.numbers[:, :2], torch.tensor(votes)[:, None].to(known.numbers)], -1)
-    return mixed(seen.known, Candidates(numbers, known.hidden, known.passed, known.graded, known.task), list(used))
+    return mixed(seen.known, replace(known, numbers=numbers), list(used))
 
 
 def mixed(own: Candidates, other: Candidates, places: Sequence[int]) -> Candidates:
     """Both as one; task ``k`` of ``other`` is task ``places[k]`` of ``own``."""
     names = ("numbers", "hidden", "passed", "graded")
     numbers, hidden, passed, graded = (torch.cat([getattr(own, name), getattr(other, name)]) for name in names)
-    return Candidates(numbers, hidden, passed, graded, (*own.task, *(places[task] for task in other.task)))
+    tasks = (*own.task, *(places[task] for task in other.task))
+    return Candidates(numbers, hidden, passed, graded, tasks, own.written + other.written)

@@ -15,7 +15,7 @@ from swefuse.errors import ConfigError
 from swefuse.learn.foreign import played
 from swefuse.learn.rollouts import Rollouts, choice_group, describe
 from swefuse.learn.update import Models
-from swefuse.learn.value import Candidates, Head
+from swefuse.learn.value import Candidates, Judge
 from swefuse.records import Outcome, Task, Trajectory, content_hash
 
 WRONG = 6  # random edits that are tried in each task
@@ -28,7 +28,7 @@ class Gold:
     known: Candidates
     pairs: tuple[tuple[int, int], ...]
 
-    def accuracy(self, head: Head) -> float:
+    def accuracy(self, head: Judge) -> float:
         """The share of pairs in which the head prefers the reference edit; an even verdict counts half."""
         verdicts = head.verdicts(self.known, self.pairs)
         return sum((p[0] > p[1]) + 0.5 * (p[0] == p[1]) for p in verdicts) / len(verdicts)

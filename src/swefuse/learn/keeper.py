@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch
 
 from swefuse.collect.agent import Verify
 from swefuse.learn import hidden, suspects, winners
+from swefuse.learn.backbone import OwnBackbone, ValueModel, teach_own
 from swefuse.learn.checkpoint import load_state, save_state
 from swefuse.learn.foreign import extras
 from swefuse.learn.gold import Gold, aside, make_gold
@@ -18,7 +19,7 @@ from swefuse.learn.guards import both_classes, check_rewards, teachable
 from swefuse.learn.monitor import event
 from swefuse.learn.settings import RlvrSettings
 from swefuse.learn.update import Models, Round
-from swefuse.learn.value import Candidates, Head, train_head
+from swefuse.learn.value import Candidates, Judge, train_head
 from swefuse.records import Task, Trajectory, from_json, to_json
 
 BEST = "best.pt"
@@ -80,19 +81,25 @@ class Keeper:
 
     def lessons(self, seen: Round, number: int) -> Candidates:
         """What the value model learns from a round; the policy learns from its own candidates alone."""
+        found = self._lessons(seen, number)
+        return replace(found, written=()) if self.settings.value.backbone == "shared" else found
+
+    def _lessons(self, seen: Round, number: int) -> Candidates:
         if not self.settings.value.foreign:
             return seen.known
         return extras(seen, self.models, self.verify, self.settings, number)
 
-    def teach(self, head: Head, known: Candidates, optimizer: torch.optim.Optimizer, seed: int) -> float | None:
+    def teach(self, head: ValueModel, known: Candidates, optimizer: torch.optim.Optimizer, seed: int) -> float | None:
         """Train the value model as ``train_head`` does; not on candidates of one outcome, from which it would learn to say always
         the same. Its loss; None where it was not trained."""
         if not both_classes(known):
             return None
         self.taught = True
+        if isinstance(head, OwnBackbone):
+            return teach_own(head, known, optimizer, self.settings.value.steps, seed)
         return train_head(head, known, optimizer, self.settings.value.steps, seed)
 
-    def figures(self, seen: Round, head: Head, number: int) -> dict[str, float]:
+    def figures(self, seen: Round, head: Judge, number: int) -> dict[str, float]:
         """Figures of a round that are measured where the settings ask for it."""
         found = hidden.figures(seen.data) if self.settings.watch.hidden else {}
         due = (number + 1) % self.settings.save_every == 0 or number + 1 == self.settings.rounds
@@ -100,7 +107,7 @@ class Keeper:
             found["gold_accuracy"] = self.gold.accuracy(head)
         return found
 
-    def calibrate(self, row: Mapping[str, Any], head: Head, out: Path) -> list[dict[str, Any]]:
+    def calibrate(self, row: Mapping[str, Any], head: ValueModel, out: Path) -> list[dict[str, Any]]:
         """Keep the state of the best accuracy on gold pairs; where that has fallen too far, go back to it and end."""
         accuracy = row.get("gold_accuracy")
         if accuracy is None:

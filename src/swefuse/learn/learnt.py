@@ -4,38 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
-from swefuse.learn.value import Head, ResidualHead, make_head
+from swefuse.learn.backbone import ValueModel, make_value
+from swefuse.learn.settings import ValueSettings
+from swefuse.learn.value import ResidualHead
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """The value head and the four-number baseline, fitted on the same candidates."""
+    """The value model and the four-number baseline, fitted on the same candidates; ``settings`` say what they are."""
 
-    head: Head
+    head: ValueModel
     baseline: ResidualHead
-    name: str
-    width: int
+    settings: ValueSettings
 
     def save(self, path: Path) -> None:
-        """Write both; the file appears whole or not at all."""
+        """Write both; the file appears whole or not at all. Of a backbone only what was trained is in it."""
         partial = path.with_name(f".{path.name}.partial")
-        stored = {
-            "name": self.name, "width": self.width, "noise": list(self.baseline.fixed), "learnt": self.baseline.learn_noise,
-            "head": self.head.state_dict(), "baseline": self.baseline.state_dict(),
-        }  # fmt: skip
+        settings = self.settings.model_dump(mode="json")
+        stored = {"settings": settings, "head": self.head.state_dict(), "baseline": self.baseline.state_dict()}
         torch.save(stored, partial)
         partial.replace(path)
 
     @classmethod
-    def load(cls, path: Path) -> Learnt:
-        """Read what ``save`` wrote."""
+    def load(cls, path: Path, reference: PreTrainedModel, micro_batch: int = 16) -> Learnt:
+        """Read what ``save`` wrote, for the reference that it was trained beside."""
         stored = torch.load(path, weights_only=True)
-        noise = (stored["noise"][0], stored["noise"][1])
-        head = make_head(stored["name"], stored["width"], noise, stored["learnt"])
-        baseline = ResidualHead(stored["width"], False, noise, stored["learnt"])
+        settings = ValueSettings.model_validate(stored["settings"])
+        head = make_value(settings, reference, micro_batch)
+        rates = (settings.false_pass, settings.false_fail)
+        baseline = ResidualHead(reference.config.hidden_size, False, rates, settings.noise == "learned")
         head.load_state_dict(stored["head"])
         baseline.load_state_dict(stored["baseline"])
-        return cls(head, baseline, stored["name"], stored["width"])
+        return cls(head, baseline, settings)

@@ -7,7 +7,6 @@ docs/algorithm.md section 6 is this loop in words.
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 from collections import Counter
@@ -21,6 +20,7 @@ import torch
 from swefuse.collect.agent import Verify
 from swefuse.errors import InfraError
 from swefuse.learn import manifest, winners
+from swefuse.learn.backbone import ValueModel, make_value, make_value_optimizer, noise, opened
 from swefuse.learn.batch import Example
 from swefuse.learn.checkpoint import check_same, fingerprint, keep_lines, load_state, save_state
 from swefuse.learn.draws import Draws
@@ -38,7 +38,7 @@ from swefuse.learn.rollouts import Rollouts, described, repeated
 from swefuse.learn.settings import RlvrSettings, ValueSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
 from swefuse.learn.update import Models, Round, fall_back, update
-from swefuse.learn.value import Candidates, Head, ResidualHead, fit_baseline, make_head
+from swefuse.learn.value import Candidates, Head, fit_baseline
 from swefuse.records import Pair, Task, Verdict, content_hash
 from swefuse.sandbox.choose import AUTO, resolve
 from swefuse.scale.executor import ProcessExecutor
@@ -54,7 +54,7 @@ class State:
     """Everything that a round leaves to the next, beside the policy: the value model, what it learns from, what is watched, and
     which tasks come next."""
 
-    head: Head
+    head: ValueModel
     optimizer: torch.optim.Optimizer
     head_optimizer: torch.optim.Optimizer
     watch: Watch
@@ -66,11 +66,9 @@ class State:
     @classmethod
     def begin(cls, models: Models, settings: RlvrSettings, tasks: Sequence[Task]) -> State:
         """Before the first round."""
-        value = settings.value
-        noise = (value.false_pass, value.false_fail)
-        head = make_head(value.head, models.reference.config.hidden_size, noise, value.noise == "learned")
+        head = make_value(settings.value, models.reference, settings.micro_batch)
         optimizer = make_optimizer(models.policy, settings.optimizer, settings.lr, weight_decay=0.0)
-        head_optimizer = torch.optim.Adam(head.parameters(), lr=value.lr)
+        head_optimizer = make_value_optimizer(head, settings.value)
         return cls(head, optimizer, head_optimizer, Watch.begin(settings.watch), Draws(tasks, settings))
 
     def dump(self, models: Models) -> dict[str, Any]:
@@ -78,7 +76,7 @@ class State:
         return {
             "policy": models.policy.state_dict(), "optimizer": self.optimizer.state_dict(), "head": self.head.state_dict(),
             "head_optimizer": self.head_optimizer.state_dict(), "watch": self.watch.state(), "quiet": self.quiet, "done": self.done,
-            "memory": [[one.numbers, one.hidden, one.passed, one.graded, list(one.task)] for one in self.memory],
+            "memory": [[one.numbers, one.hidden, one.passed, one.graded, list(one.task), one.written] for one in self.memory],
             "draws": self.draws.state(),
         }  # fmt: skip
 
@@ -91,7 +89,8 @@ class State:
         self.watch.resume(state["watch"])
         self.draws.resume(state["draws"])
         self.memory = [
-            Candidates(numbers, hidden, passed, graded, tuple(task)) for numbers, hidden, passed, graded, task in state["memory"]
+            Candidates(numbers, hidden, passed, graded, tuple(task), written)
+            for numbers, hidden, passed, graded, task, written in state["memory"]
         ]
         self.quiet, self.done = state["quiet"], state["done"]
 
@@ -119,9 +118,8 @@ def train(
     with _log(out / "metrics.jsonl", state.done) as metrics, _log(out / "events.jsonl", state.done) as events:
         for number in range(state.done, settings.rounds):
             phases = Phases()
-            lagged = copy.deepcopy(state.head)  # weights come from before this round's update
             data = gather(models, state.draws, keeper.verify, settings, number, phases)
-            seen = keeper.accept(look(models, data, lagged, settings, number, phases), number)
+            seen = keeper.accept(look(models, data, state.head, settings, number, phases), number)
             with phases("value"):
                 state.memory = [*state.memory, keeper.lessons(seen, number)][-settings.value.memory :]
                 head_loss = keeper.teach(state.head, Candidates.join(state.memory), state.head_optimizer, settings.seed + number)
@@ -175,9 +173,9 @@ def _begun(models: Models, settings: RlvrSettings, keeper: Keeper, this: Mapping
 
 def learnt(models: Models, state: State, value: ValueSettings) -> Learnt:
     """The value model after the last round, with the baseline that is fitted on the same candidates."""
-    noise = (value.false_pass, value.false_fail)
-    baseline = fit_baseline(Candidates.join(state.memory), noise, value.noise == "learned")
-    return Learnt(state.head, baseline, value.head, models.reference.config.hidden_size)
+    rates = (value.false_pass, value.false_fail)
+    baseline = fit_baseline(Candidates.join(state.memory), rates, value.noise == "learned")
+    return Learnt(state.head, baseline, value)
 
 
 def _log(path: Path, done: int) -> IO[str]:
@@ -191,8 +189,8 @@ def _write(file: IO[str], row: Mapping[str, Any]) -> None:
     file.flush()
 
 
-def look(models: Models, data: Rollouts, head: Head, settings: RlvrSettings, number: int, phases: Phases) -> Round:
-    """Describe a round's candidates by the reference, pair them, and weigh the pairs by the lagged ``head``.
+def look(models: Models, data: Rollouts, value: ValueModel, settings: RlvrSettings, number: int, phases: Phases) -> Round:
+    """Describe a round's candidates by the reference, pair them, and weigh the pairs by the value model as the last round left it.
 
     Raises InfraError when more than ``watch.max_infra`` of the candidates could not be graded, and DataError for one that is stale.
     """
@@ -200,6 +198,8 @@ def look(models: Models, data: Rollouts, head: Head, settings: RlvrSettings, num
     check_fresh(data, number, settings.off_policy.max_stale)
     with phases("describe"):
         known, reference = described(models.reference, data, settings.micro_batch, models.pad)
+    with phases("value"):
+        head, known = opened(value, known)
     weigher = weigher_at(settings, number, head)
     pairs = weigh(data, known, head, (weigher, keep_at(settings, number)), settings)
     return Round(data, known, pairs, weigher.mode != "off", reference)
@@ -211,9 +211,8 @@ def weigher_at(settings: RlvrSettings, number: int, head: Head) -> Weigher:
     if number < weight.warmup or weight.mode == "off":
         return Weigher("off")
     done = _course(settings, number)
-    noise = head.noise if isinstance(head, ResidualHead) else (0.0, 0.0)
     lam, tau = moved(weight.lam, weight.lam_end, done, weight.course), moved(weight.tau, weight.tau_end, done, weight.course)
-    return Weigher(weight.mode, lam, tau, *noise, normalise=weight.normalise)
+    return Weigher(weight.mode, lam, tau, *noise(head), normalise=weight.normalise)
 
 
 def keep_at(settings: RlvrSettings, number: int) -> float:

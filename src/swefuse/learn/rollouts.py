@@ -144,5 +144,6 @@ def described(reference: PreTrainedModel, data: Rollouts, micro_batch: int, pad:
         torch.tensor(passed),
         torch.tensor(graded),
         owner,
+        tuple((group.prompt, ids) for group in data.groups for ids in group.candidates),
     )
     return known, tuple(tokens)

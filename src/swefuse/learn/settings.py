@@ -11,6 +11,7 @@ from swefuse.learn.entropy import Course, Mode
 from swefuse.learn.optimizers import OptimizerName
 
 HeadName = Literal["residual", "platt", "davidson", "linear3"]
+BackboneName = Literal["shared", "lora", "copy"]
 
 
 class ValueSettings(BaseModel):
@@ -19,6 +20,13 @@ class ValueSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     head: HeadName = Field("residual", description="value head")
+    backbone: Annotated[BackboneName, OnlyWhen("head", "residual", "davidson", "linear3")] = Field(
+        "shared", description="what the head reads: the reference as it is, a copy with adapters, or one that is trained whole"
+    )
+    rank: Annotated[int, OnlyWhen("backbone", "lora")] = Field(8, ge=1, description="rank of the backbone's adapters")
+    backbone_lr: Annotated[float, OnlyWhen("backbone", "lora", "copy")] = Field(
+        3e-4, gt=0, description="learning rate of the backbone"
+    )
     lr: float = Field(3e-3, gt=0, description="value head learning rate")
     steps: int = Field(8, ge=1, description="value updates a round")
     memory: int = Field(10, ge=1, description="rounds whose candidates the value model is trained on")

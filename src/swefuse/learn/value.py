@@ -14,6 +14,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -29,13 +30,14 @@ HEADS = ("residual", "platt", "davidson", "linear3")
 @dataclass(frozen=True)
 class Candidates:
     """Candidates of many tasks, C in all. ``numbers`` [C, 3]: sum and mean log-prob under the reference, log votes; ``hidden``
-    [C, D]."""
+    [C, D]. ``written`` [C]: prompt and ids of each, for a backbone that reads them itself; empty where none does."""
 
     numbers: Tensor
     hidden: Tensor
     passed: Tensor
     graded: Tensor
     task: tuple[int, ...]
+    written: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
 
     def __len__(self) -> int:
         return len(self.task)
@@ -49,12 +51,13 @@ class Candidates:
             tasks += [base + number for number in part.task]
         names = ("numbers", "hidden", "passed", "graded")
         numbers, hidden, passed, graded = (torch.cat([getattr(part, name) for part in parts]) for name in names)
-        return Candidates(numbers, hidden, passed, graded, tuple(tasks))
+        return Candidates(numbers, hidden, passed, graded, tuple(tasks), tuple(one for part in parts for one in part.written))
 
     def only(self, keep: Tensor) -> Candidates:
         """Those where ``keep`` [C] is True."""
         kept = tuple(task for task, yes in zip(self.task, keep.tolist(), strict=True) if yes)
-        return Candidates(self.numbers[keep], self.hidden[keep], self.passed[keep], self.graded[keep], kept)
+        written = tuple(one for one, yes in zip(self.written, keep.tolist(), strict=False) if yes)
+        return Candidates(self.numbers[keep], self.hidden[keep], self.passed[keep], self.graded[keep], kept, written)
 
     def pairs(self) -> list[tuple[int, int]]:
         """Positions of every two candidates of one task."""
@@ -188,6 +191,18 @@ class Linear3Head(nn.Module):
 Head = ResidualHead | DavidsonHead | Linear3Head
 
 
+class Judge(Protocol):
+    """What a value model is in use: a head, or one with a backbone of its own."""
+
+    def verdicts(self, data: Candidates, pairs: Sequence[tuple[int, int]]) -> list[Probabilities]:
+        """(p_A, p_B, p_tie) of every pair."""
+        ...
+
+    def scores(self, data: Candidates) -> list[float]:
+        """A number in [0, 1] for each candidate, the better the higher."""
+        ...
+
+
 def pair_label(data: Candidates, a: int, b: int) -> int:
     """Position in ``LABELS`` of what the verifier said about two candidates."""
     if data.passed[a] == data.passed[b]:
@@ -268,7 +283,7 @@ class Accuracy:
     n: int
 
 
-def measure(head: Head, data: Candidates) -> Accuracy:
+def measure(head: Judge, data: Candidates) -> Accuracy:
     """Accuracy on data that the head has not seen. Decisive: share of pairs with a winner where it got the higher probability."""
     data = data.only(data.graded)
     pairs = data.pairs()
