@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
+import torch
 from pydantic import ValidationError
 
 from swefuse.config import load as load_settings
@@ -47,6 +49,27 @@ def test_a_pretraining_from_reading_to_a_model(tmp_path: Path) -> None:
     assert json.loads((first / "contamination.json").read_bytes())["packages"] == {"mpmath": "1.3.0"}
     assert run(CONFIG, tmp_path / "first", bars) == tmp_path / "first", "nothing is made twice"
     assert titles[6:] == ["nano"]
+    (first / SEEN).write_text("0ther\n")
+    further = NanoConfig.model_validate({**CONFIG.model_dump(exclude={"vocabulary"}), "start": str(first), "tested_tasks": 8})
+    second = run(further, tmp_path / "second", bars) / "model"
+    one, two = (load(path / "model")[0].state_dict() for path in (tmp_path / "first", tmp_path / "second"))
+    begun = load(tmp_path / "second" / "base")[0].state_dict()
+    assert all(torch.equal(begun[name], tensor) for name, tensor in one.items()), "it goes on from these weights"
+    assert not all(torch.equal(two[name], tensor) for name, tensor in one.items())
+    assert "0ther" in (second / SEEN).read_text().split(), "what the first has seen, this one has seen too"
+    assert f"from the weights in `{first}`" in (second / "README.md").read_text()
+
+
+def test_a_start_that_cannot_be_gone_on_with_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    given = CONFIG.model_dump(exclude={"vocabulary"})
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"):
+        shutil.copy(NANO / name, tmp_path / name)
+    for start, error, message in ((tmp_path, ConfigError, "no functions.txt"), (tmp_path / "nowhere", DataError, "no model at")):
+        with pytest.raises(error, match=message):
+            run(NanoConfig.model_validate({**given, "start": str(start)}), tmp_path / "out", lambda _: nullcontext(print))
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ConfigError, match=r"vocabulary.*start"):
+        load_settings(NanoConfig, None, [f'start="{tmp_path}"', "vocabulary=900"])
 
 
 def test_the_card_says_what_was_seen_and_what_was_left_out() -> None:

@@ -163,6 +163,8 @@ def load(
     if cut and file:
         raise ConfigError(f"shard=fsdp reads parts of safetensors files, and {path} is one of GGUF; save it as a folder first")
     folder = Path(name)
+    if not folder.exists() and (folder.is_absolute() or len(folder.parts) > 2):  # no hub id looks like this
+        raise DataError(f"there is no model at {name}; name a folder, a .gguf file or a hub id")
     if folder.is_dir() and not file:
         if not any((folder / one).exists() for one in ("tokenizer.json", "tokenizer.model", "vocab.json")):
             raise DataError(

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from swefuse.collect.pretext import exercises
 from swefuse.collect.stage import replay_one
-from swefuse.config import dump
+from swefuse.config import OnlyWhen, dump
 from swefuse.errors import ConfigError
 from swefuse.learn.sft import SftSettings
 from swefuse.recipes.contamination import SEEN, evaluation_functions
@@ -76,12 +76,12 @@ class NanoConfig(BaseModel):
     text_bugs: int = Field(3, ge=1, description="exercises of one such function, at most")
     tested_tasks: int = Field(20000, ge=1, description="tasks of the shipped functions, with tests that ran")
     composed_functions: int = Field(1800, ge=1, le=4000, description="composed functions among these, held-out ones included")
-    vocabulary: int = Field(1536, ge=300, le=8192, description="size of the tokenizer")
     longest: int = Field(384, ge=64, description="tokens of a row; longer ones are left out")
     workers: int = Field(2, ge=1, description="processes")
     threads: int = Field(2, ge=1, description="threads of the trainer")
     sandbox: str = Field("auto", description="where untrusted code runs; auto: the first that proves itself here")
     start: str = Field("", description="folder of a nano whose weights and tokenizer are gone on with; empty: from scratch")
+    vocabulary: Annotated[int, OnlyWhen("start", "")] = Field(1536, ge=300, le=8192, description="size of the tokenizer")
     seed: int = Field(0, ge=0, description="which bugs are made, the first weights, and the order of the rows")
     sft: PretrainSettings = Field(default_factory=PretrainSettings, validate_default=True, description="how it is trained")
 
@@ -210,17 +210,14 @@ class Making:
     def base(self, texts: list[FunctionSpec], tasks: list[Task]) -> Path:
         """The model before training: new weights and a tokenizer made from some of the rows, or those of ``start``."""
         from swefuse.learn import model as models
-        from swefuse.learn.tokens import is_nano, nano_text
+        from swefuse.learn.tokens import nano_text
 
         folder = self.out / "base"
         if folder.exists():
             return folder
         models.steady(self.config.seed, self.config.threads)
         if self.config.start:
-            model, tokenizer = models.load(self.config.start)
-            if not is_nano(tokenizer):
-                raise ConfigError(f"start: {self.config.start} is no nano: its tokenizer is another one")
-            return models.save(model, tokenizer, folder)
+            return models.save(*models.load(self.config.start), folder)
         shuffled = random.Random(self.config.seed).sample(texts, len(texts))
         read = (nano_text(task, steps.steps) for spec in shuffled for task, steps in exercises(spec, 1, self.config.seed))
         with ProcessExecutor(self.config.workers, init_worker, (resolve(self.config.sandbox),), chunk=8) as executor:
@@ -257,7 +254,8 @@ def _replayed(tasks: list[Task], executor: ProcessExecutor) -> Iterator[tuple[Ta
 def run(config: NanoConfig, out: Path, bars: Bars) -> Path:
     """Pretrain; ``out/model`` loads with ``from_pretrained``. A call that was stopped goes on where it was.
 
-    Raises DataError for a package that is not installed and ConfigError for a folder that holds another pretraining.
+    Raises DataError for a package that is not installed and ConfigError for a folder that holds another pretraining, and for a
+    ``start`` that cannot be gone on with.
     """
     from swefuse.learn import model as models
     from swefuse.learn.examples import load_examples, save_examples
@@ -265,6 +263,7 @@ def run(config: NanoConfig, out: Path, bars: Bars) -> Path:
 
     for package in config.packages:
         installed.source_files(package)
+    before = _started_from(config.start) if config.start else []
     kept, settings = out / SETTINGS, dump(config)
     if kept.exists() and kept.read_text(encoding="utf-8") != settings:
         raise ConfigError(f"{out} was started with other settings ({kept}); go on with the same ones or give another folder")
@@ -274,7 +273,7 @@ def run(config: NanoConfig, out: Path, bars: Bars) -> Path:
     examples, trained = out / "examples.jsonl", out / SEEN
     if not examples.exists():
         texts, (tasks, hashes) = making.texts(), making.tasks()
-        save_lines(trained, hashes)
+        save_lines(trained, sorted({*hashes, *before}))
         save_examples(examples, making.rows(texts, tasks, making.base(texts, tasks)))
     models.steady(config.seed, config.threads)
     model, tokenizer = models.load(out / "base")
@@ -289,6 +288,19 @@ def run(config: NanoConfig, out: Path, bars: Bars) -> Path:
         card(config, len(rows), json.loads((out / "contamination.json").read_bytes())), encoding="utf-8"
     )
     return out
+
+
+def _started_from(start: str) -> list[str]:
+    """The hashes of the functions that the model in folder ``start`` has seen. Raises ConfigError where it is not fit to go on."""
+    from swefuse.learn import model as models
+    from swefuse.learn.tokens import is_nano
+
+    if not is_nano(models.load(start)[1]):
+        raise ConfigError(f"start: {start} is no nano: its tokenizer is another one")
+    seen = Path(start) / SEEN
+    if not seen.is_file():
+        raise ConfigError(f"start: {start} has no {SEEN}, so nobody can tell which functions it was trained on")
+    return seen.read_text(encoding="utf-8").split()
 
 
 def card(config: NanoConfig, rows: int, report: dict[str, Any]) -> str:
