@@ -25,6 +25,7 @@ from swefuse.cli import (
     evaluate,
     formats,
     library,
+    masks,
     mutate,
     policy,
     proof,
@@ -59,6 +60,7 @@ proof.add_to(tasks.app)
 app.add_typer(tasks.app)
 app.add_typer(collect.app)
 app.add_typer(policy.app)
+masks.add_to(library.app)
 app.add_typer(library.app)
 app.add_typer(train.app)
 app.add_typer(bench.app)

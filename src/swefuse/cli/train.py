@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -69,6 +70,8 @@ def sft(
             return
         done = run(settings, model, library, out, progress, check)
     if ranks.first():
+        if (long := json.loads((done / "manifest.json").read_bytes()).get("too_long")) is not None:
+            say(f"{long['cut']} trajectories were cut behind a step to fit the model, {len(long['left_out'])} did not fit at all")
         typer.echo(done)
 
 

@@ -15,12 +15,14 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from swefuse.collect import actions
-from swefuse.errors import PatchError, UserError, nearest
-from swefuse.policy.base import Message, Reply, ToolCall
+from swefuse.errors import DataError, PatchError, UserError, nearest
+from swefuse.policy.base import Message, Reply, Role, ToolCall
 from swefuse.records import Action, Step, Task
 
 _CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>\s*\Z", re.DOTALL)
 _OPEN = "<tool_call>"
+_ROLES: dict[str, Role] = {"system": "system", "user": "user"}  # of turns before the first answer
+CONVERSATION = "conversation"  # a key of provenance.parameters
 _TEXT, _LINE = {"type": "string"}, {"type": "integer", "minimum": 1}
 _FIELDS: dict[str, tuple[str, dict[str, dict[str, Any]], tuple[str, ...]]] = {
     "view": (
@@ -84,6 +86,26 @@ class Dialect(Protocol):
     def messages(self, task: Task, steps: Sequence[Step]) -> tuple[Message, ...]:
         """The conversation after these steps."""
         ...
+
+
+def conversation(task: Task) -> tuple[tuple[Message, ...], tuple[dict[str, Any], ...]] | None:
+    """The turns that an episode from elsewhere opens with, and its tools; None for a task that this project opens by itself.
+
+    They lie in ``provenance.parameters[CONVERSATION]`` as JSON: ``{"turns": [{"role", "content"}, ...], "tools": [...]}``. Raises
+    DataError where that is something else.
+    """
+    text = task.provenance.parameters.get(CONVERSATION)
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+        turns = tuple(Message(_ROLES[turn["role"]], str(turn["content"])) for turn in found["turns"])
+        tools = tuple(dict(tool) for tool in found.get("tools", []))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(f"task {task.id}: its opening conversation cannot be read: {error!r}") from error
+    if not turns:
+        raise DataError(f"task {task.id}: its opening conversation has no turn")
+    return turns, tools
 
 
 def what_to_do(task: Task) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from swefuse.collect import protocol
 from swefuse.collect.dialects import called
@@ -42,12 +44,13 @@ def make_example(codec: Codec, task: Task, trajectory: Trajectory) -> Example:
     allowed: list[tuple[int, ...]] = []
     edits = 0
     for number, (step, (start, end)) in enumerate(zip(trajectory.steps, row.spans, strict=True)):
-        if not step.keep or step.action is None:
+        if not step.keep:
             continue
         ids = row.ids[start:end]
         positions += range(start, end)
-        choices = protocol.choices(task, task.files, trajectory.steps[:number]) if step.action.name == "edit" else ()
-        if Choice(step.thought, step.action) in choices:
+        edit = step.action if step.action is not None and step.action.name == "edit" else None
+        choices = protocol.choices(task, task.files, trajectory.steps[:number]) if edit else ()
+        if edit and Choice(step.thought, edit) in choices:
             allowed += open_tokens(codec.messages(task, choices), ids)
             edits += len(choices)
         else:
@@ -68,6 +71,38 @@ def without_tail(example: Example) -> Example:
     end = example.positions[last] + 1
     cut = {"ids": example.ids[:end], "positions": example.positions[: last + 1], "allowed": example.allowed[: last + 1]}
     return replace(example, **cut)  # type: ignore[arg-type]
+
+
+def fitted(example: Example, longest: int) -> Example | None:
+    """The row cut behind its last trained step that ends within ``longest`` tokens, never inside one; None where there is none."""
+    if len(example.ids) <= longest:
+        return example
+    gaps = [at for at, (one, two) in enumerate(pairwise(example.positions), 1) if two > one + 1]
+    ends = [at for at in (*gaps, len(example.positions)) if example.positions[at - 1] < longest]
+    if not ends:
+        return None
+    kept = ends[-1]
+    end = example.positions[kept - 1] + 1
+    return replace(example, ids=example.ids[:end], positions=example.positions[:kept], allowed=example.allowed[:kept])
+
+
+def all_fitted(examples: Sequence[Example], longest: int | None) -> tuple[list[Example], dict[str, Any]]:
+    """Those that fit in ``longest`` tokens once they are ``fitted``, and what became of the others: how many were cut, who is left
+    out.
+
+    Raises DataError where none is left.
+    """
+    if longest is None:
+        return list(examples), {}
+    cut = {example.name: fitted(example, longest) for example in examples if len(example.ids) > longest}
+    kept = [found for example in examples if (found := cut.get(example.name, example)) is not None]
+    lost = sorted(name for name, found in cut.items() if found is None)
+    if not kept:
+        raise DataError(
+            f"no trained step of any trajectory ends within the {longest} tokens that the model reads, such as {lost[0]}; "
+            "take a model that reads more"
+        )
+    return kept, {"cut": len(cut) - len(lost), "left_out": lost} if cut else {}
 
 
 def encode_here(task: Task, trajectory: Trajectory) -> Example:

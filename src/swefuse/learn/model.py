@@ -140,12 +140,22 @@ def source_of(path: str | Path) -> tuple[str, dict[str, str]]:
 
 
 def load_tokenizer(path: str | Path) -> PreTrainedTokenizerBase:
-    """The tokenizer of a folder, hub id or GGUF file."""
+    """The tokenizer of a folder, hub id or GGUF file. Raises DataError when it is missing or does not load."""
     from transformers import AutoTokenizer
 
     name, file = source_of(path)
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name, **file)
+    _check_there(name)
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name, **file)
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"cannot load a tokenizer from {path}: {str(error).splitlines()[0]}") from error
     return tokenizer
+
+
+def _check_there(name: str) -> None:
+    place = Path(name)
+    if not place.exists() and (place.is_absolute() or len(place.parts) > 2):  # no hub id looks like this
+        raise DataError(f"there is no model at {name}; name a folder, a .gguf file or a hub id")
 
 
 def load(
@@ -163,8 +173,7 @@ def load(
     if cut and file:
         raise ConfigError(f"shard=fsdp reads parts of safetensors files, and {path} is one of GGUF; save it as a folder first")
     folder = Path(name)
-    if not folder.exists() and (folder.is_absolute() or len(folder.parts) > 2):  # no hub id looks like this
-        raise DataError(f"there is no model at {name}; name a folder, a .gguf file or a hub id")
+    _check_there(name)
     if folder.is_dir() and not file:
         if not any((folder / one).exists() for one in ("tokenizer.json", "tokenizer.model", "vocab.json")):
             raise DataError(

@@ -26,7 +26,7 @@ from swefuse.learn import manifest, ranks
 from swefuse.learn.batch import Example, SftBatch, kept_apart, shown
 from swefuse.learn.board import Place, exact_pass, make_board
 from swefuse.learn.checkpoint import Best, check_same, fingerprint, keep_lines, load_state, save_state
-from swefuse.learn.examples import init_codec, make_examples, without_tail
+from swefuse.learn.examples import all_fitted, init_codec, make_examples, without_tail
 from swefuse.learn.losses import token_logprobs
 from swefuse.learn.mix import MixSettings, Order, chosen, hardness, weights
 from swefuse.learn.model import gathered, load, output_layer, save, steady
@@ -36,7 +36,7 @@ from swefuse.learn.tokens import Codec, codec_for, remember
 from swefuse.learn.trainer import Log, Trainer, collator, write_line
 from swefuse.library.store import Library
 from swefuse.policy.attention import LEAST
-from swefuse.policy.trie import autocast
+from swefuse.policy.trie import autocast, most_tokens
 from swefuse.records import content_hash
 from swefuse.sandbox.choose import AUTO, resolve
 from swefuse.scale.executor import ProcessExecutor
@@ -325,12 +325,13 @@ def prepared(settings: SftSettings, model: Path, library: Path) -> Prepared:
         examples = make_examples(items, executor)
     steady(settings.seed, 1)
     learner, tokenizer = load(model, cut=loading() if settings.shard == "fsdp" else None)
+    examples, unfit = all_fitted(examples, most_tokens(learner))
     codec = codec_for(tokenizer, settings.dialect)
     remember(tokenizer, codec)
     tasks = sorted({task.id for task, _ in items})
     told = {
         "base": fingerprint(learner), "library": manifest.library(library), "tasks": content_hash(tasks), "task_count": len(tasks),
-        "split": sorted({task.split for task, _ in items}),
+        "split": sorted({task.split for task, _ in items}), **({"too_long": unfit} if unfit else {}),
     }  # fmt: skip
     return Prepared(learner, tokenizer, codec, examples, told)
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from swefuse.errors import UserError
-from swefuse.learn.chat import Template
 from swefuse.learn.model import load as load_model
+from swefuse.learn.template import Template
 from swefuse.policy.asked import Asked, Written
 from swefuse.policy.masks import Vocabulary
 from swefuse.policy.sampler import Sampled, Sampling, sample
+from swefuse.policy.trie import most_tokens
 from swefuse.records import content_hash
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class ChatWriter:
         except Exception as error:  # a template is a program of the model's, and may refuse what it likes
             raise UserError(f"the chat template does not take this conversation: {error}") from error
         ids = tuple(self.tokenizer.encode(text, add_special_tokens=False))
-        longest = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        longest = most_tokens(self.model)
         if longest is not None and len(ids) + one.max_tokens > longest:
             raise UserError(
                 f"the conversation has {len(ids)} tokens, and with {one.max_tokens} more that is over the model's {longest}"

@@ -13,6 +13,8 @@ from typing import Any, Literal, Protocol
 
 from swefuse.records import Action, PolicyIdentity, Step, Task, TokenTrace
 
+Role = Literal["system", "user", "assistant", "tool"]
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -35,7 +37,7 @@ class ToolCall:
 class Message:
     """One turn of a conversation as chat protocols have it. ``call`` is the id of the call that a ``tool`` turn answers."""
 
-    role: Literal["system", "user", "assistant", "tool"]
+    role: Role
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     call: str = ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from swefuse.errors import DataError, InfraError
 from swefuse.policy.base import Choice, Freedom, Reply, Request, Usage
 from swefuse.policy.sampler import Masker, Sampled, Sampling, sample
-from swefuse.policy.trie import Draw, build_trie, run_trie
+from swefuse.policy.trie import Draw, build_trie, most_tokens, run_trie
 from swefuse.records import PolicyIdentity, Step, Task, TokenTrace
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class LocalPolicy:
 
     def _most(self, length: int, freedom: Freedom) -> int:
         """How many tokens may be written behind a prompt of ``length``."""
-        longest = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        longest = most_tokens(self.model)
         return freedom.max_tokens if longest is None else min(freedom.max_tokens, longest - length)
 
     def _wish(self, request: Request, freedom: Freedom, prompt: int, most: int) -> Sampling:

@@ -309,6 +309,12 @@ def autocast(model: PreTrainedModel) -> torch.autocast:
     return torch.autocast(device, dtype=torch.bfloat16, enabled=fast_bf16(device))
 
 
+def most_tokens(model: PreTrainedModel) -> int | None:
+    """How many tokens of a row the model has positions for; None where it does not say."""
+    found = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    return None if found is None else int(found)
+
+
 def fast_bf16(device: str) -> bool:
     """Whether matrix products in bfloat16 run in hardware here."""
     if device == "cuda":
