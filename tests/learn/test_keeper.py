@@ -251,3 +251,12 @@ def test_the_share_of_repeats_by_hand() -> None:
 
 def test_every_event_of_the_keeper_is_explained() -> None:
     assert {"collusion", "suspects", "overfits_tests", "repeated", "one_class"} <= set(SYMPTOMS)
+
+
+def test_a_temperature_is_fitted_where_the_settings_ask_for_it_and_once_something_was_taught(tmp_path: Path) -> None:
+    value = ValueSettings(steps=1, calibrate=True)
+    train(made(), TASKS, half, SETTINGS.model_copy(update={"value": value, "rounds": 3}), tmp_path / "on")
+    train(made(), TASKS, half, SETTINGS.model_copy(update={"rounds": 3}), tmp_path / "off")
+    told = [row.get("value_temperature") for row in rows(tmp_path / "on" / "metrics.jsonl")]
+    assert told[0] is None and all(number is not None and number > 0 for number in told[1:])
+    assert all("value_temperature" not in row for row in rows(tmp_path / "off" / "metrics.jsonl"))

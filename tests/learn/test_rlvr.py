@@ -238,6 +238,8 @@ def test_two_rounds_with_real_verdicts_are_the_same_for_the_same_seed(tmp_path: 
     (rows, weights, learnt), (again, weights_again, _) = results
     assert rows == again and torch.equal(weights, weights_again)
     assert [row["weights_on"] for row in rows] == [False, True]
+    judged = {"value_accuracy", "value_majority", "value_auc", "value_ece", "logprob_decisive", "logprob_auc"}
+    assert all(0 <= row[name] <= 1 for row in rows for name in judged), "the value model is measured before it learns from a round"
     assert all(sum(row["outcomes"].values()) == 16 and not {"INFRA", "FLAKY"} & set(row["outcomes"]) for row in rows)
     assert any(row["useful_groups"] > 0 and row["grad_norm"] > 0 for row in rows), "real verdicts told candidates apart"
     assert not torch.equal(weights, parameters(models()))

@@ -14,7 +14,9 @@ from swefuse.learn.value import (
     DavidsonHead,
     Head,
     Linear3Head,
+    Reading,
     ResidualHead,
+    cool,
     fit_baseline,
     make_head,
     measure,
@@ -158,3 +160,36 @@ def test_davidson_by_hand() -> None:
     assert head.verdicts(data, [(0, 1)])[0] == pytest.approx([w / sum(weights) for w in weights], abs=1e-6)
     assert head.loss(data).item() == pytest.approx(-log(4 / 9), abs=1e-6)
     assert head.scores(data) == pytest.approx([0.8, 0.5]) and head.verdicts(data, []) == []
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_the_temperature_moves_half_way_to_the_one_that_fits_and_changes_no_order(name: str) -> None:
+    generator = torch.Generator().manual_seed(3)
+    tasks = [n // 4 for n in range(1200)]
+    data = replace(random_candidates(tasks, width=4), numbers=torch.randn(1200, 3, generator=generator))
+    head = stirred(name)
+    truth = torch.sigmoid(head.logits(data).detach()) if isinstance(head, Reading) else torch.full((1200,), 0.3)
+    data = replace(data, passed=(torch.rand(1200, generator=generator) < truth).float())
+    before, order = head.loss(data).item(), head.scores(data)
+    with torch.no_grad():
+        for parameter in head.numbers.parameters() if isinstance(head, Reading) else head.linear.parameters():
+            parameter.mul_(3)
+        if isinstance(head, Reading):
+            head.hidden.weight.mul_(3)
+    steps = [cool(head, data) for _ in range(8)]
+    if isinstance(head, ResidualHead):
+        assert steps[0] == pytest.approx(3**0.5, rel=0.1) and steps[-1] == pytest.approx(3, rel=0.15), "three times too sure"
+        assert head.loss(data, steps[-1]).item() == pytest.approx(before, abs=0.01)
+        assert [sorted(order).index(q) for q in order][:50] == [sorted(head.scores(data)).index(q) for q in head.scores(data)][:50]
+    assert head.loss(data, steps[-1]) <= head.loss(data, 1.0) + 1e-3
+    again = make_head(name, 4)
+    again.load_state_dict(head.state_dict())
+    assert again.scores(data) == head.scores(data) and again.verdicts(data, [(0, 1)]) == head.verdicts(data, [(0, 1)])
+    there, back = head.verdicts(data, [(0, 1)])[0], head.verdicts(data, [(1, 0)])[0]
+    assert (there[1], there[0], there[2]) == pytest.approx(back, abs=1e-6)
+
+
+def test_one_outcome_moves_no_temperature() -> None:
+    data = random_candidates([0, 0, 1, 1])
+    assert cool(stirred("residual"), replace(data, passed=torch.ones(4))) == 1.0
+    assert cool(stirred("davidson"), random_candidates([0, 1, 2, 3])) == 1.0, "no pair"

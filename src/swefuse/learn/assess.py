@@ -7,15 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from swefuse.errors import DataError
 from swefuse.learn import model as models
 from swefuse.learn.learnt import Learnt
 from swefuse.learn.rollouts import Rollouts, choice_group, describe
 from swefuse.learn.settings import RlvrSettings
 from swefuse.learn.tokens import Codec, codec_for
-from swefuse.learn.value import Accuracy, Candidates, ResidualHead, measure
+from swefuse.learn.value import Accuracy, Candidates, measure, sum_only
 from swefuse.records import Task, Trajectory
 
 if TYPE_CHECKING:
@@ -59,16 +57,8 @@ class Assessor:
         if not self.seen:
             raise DataError("there is no candidate to measure the value model on")
         known = Candidates.join(self.seen)
-        heads = {"head": self.learnt.head, "platt": self.learnt.baseline, "logprob": _sum_only(self.reference.config.hidden_size)}
+        heads = {"head": self.learnt.head, "platt": self.learnt.baseline, "logprob": sum_only(self.reference.config.hidden_size)}
         return {name: asdict(measure(head, known)) for name, head in heads.items()}
-
-
-def _sum_only(width: int) -> ResidualHead:
-    """The policy's own sum of log-probs taken as the logit of passing: no fit at all."""
-    head = ResidualHead(width, use_hidden=False)
-    with torch.no_grad():
-        head.numbers.weight.copy_(torch.tensor([[1.0, 0.0, 0.0]]))
-    return head
 
 
 __all__ = ["Accuracy", "Assessor"]

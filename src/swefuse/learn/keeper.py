@@ -19,7 +19,7 @@ from swefuse.learn.guards import both_classes, check_rewards, teachable
 from swefuse.learn.monitor import event
 from swefuse.learn.settings import RlvrSettings
 from swefuse.learn.update import Models, Round
-from swefuse.learn.value import Candidates, Judge, train_head
+from swefuse.learn.value import Candidates, Judge, cool, train_head
 from swefuse.records import Task, Trajectory, from_json, to_json
 
 BEST = "best.pt"
@@ -88,6 +88,13 @@ class Keeper:
         if not self.settings.value.foreign:
             return seen.known
         return extras(seen, self.models, self.verify, self.settings, number)
+
+    def calibrated(self, head: ValueModel, seen: Round) -> dict[str, float]:
+        """Fit the temperature of a value model that was taught before on a round that it has not learnt from, where the settings
+        ask for it."""
+        if not self.settings.value.calibrate or not self.taught:
+            return {}
+        return {"value_temperature": cool(head.head if isinstance(head, OwnBackbone) else head, seen.known)}
 
     def teach(self, head: ValueModel, known: Candidates, optimizer: torch.optim.Optimizer, seed: int) -> float | None:
         """Train the value model as ``train_head`` does; not on candidates of one outcome, from which it would learn to say always

@@ -26,7 +26,7 @@ from swefuse.learn.checkpoint import check_same, fingerprint, keep_lines, load_s
 from swefuse.learn.draws import Draws
 from swefuse.learn.entropy import Known, Weigher, effective_size, kept_below, moved, normalised_entropy
 from swefuse.learn.gather import check_fresh, gather
-from swefuse.learn.guards import check_tokenizers
+from swefuse.learn.guards import both_classes, check_tokenizers
 from swefuse.learn.keeper import Keeper
 from swefuse.learn.learnt import Learnt
 from swefuse.learn.model import give_back, load, save, steady
@@ -38,7 +38,7 @@ from swefuse.learn.rollouts import Rollouts, described, repeated
 from swefuse.learn.settings import RlvrSettings, ValueSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
 from swefuse.learn.update import Models, Round, fall_back, update
-from swefuse.learn.value import Candidates, Head, fit_baseline
+from swefuse.learn.value import Candidates, Head, fit_baseline, measure, sum_only
 from swefuse.records import Pair, Task, Verdict, content_hash
 from swefuse.sandbox.choose import AUTO, resolve
 from swefuse.scale.executor import ProcessExecutor
@@ -121,6 +121,7 @@ def train(
             data = gather(models, state.draws, keeper.verify, settings, number, phases)
             seen = keeper.accept(look(models, data, state.head, settings, number, phases), number)
             with phases("value"):
+                cooled = keeper.calibrated(state.head, seen)
                 state.memory = [*state.memory, keeper.lessons(seen, number)][-settings.value.memory :]
                 head_loss = keeper.teach(state.head, Candidates.join(state.memory), state.head_optimizer, settings.seed + number)
             mean_h = sum(pair.h for pair in seen.pairs) / max(1, len(seen.pairs))
@@ -134,7 +135,7 @@ def train(
                     done = update(models, state.optimizer, seen, settings, number)
             state.quiet = max(0, state.quiet - 1)
             counts = token_counts(seen.data, done.get("read_groups", done["useful_groups"]), settings.off_policy.is_cap > 0)
-            figures = {**counts, **done, "head_loss": head_loss, "mean_h": mean_h, "tasks": len(state.draws.taken)}
+            figures = {**counts, **done, **cooled, "head_loss": head_loss, "mean_h": mean_h, "tasks": len(state.draws.taken)}
             row = describe_round(number, seen, {**figures, **keeper.figures(seen, state.head, number)})
             _write(metrics, {**row, "seconds": phases.seconds()})
             check_finite(done, seen, out, events, number)
@@ -202,7 +203,21 @@ def look(models: Models, data: Rollouts, value: ValueModel, settings: RlvrSettin
         head, known = opened(value, known)
     weigher = weigher_at(settings, number, head)
     pairs = weigh(data, known, head, (weigher, keep_at(settings, number)), settings)
-    return Round(data, known, pairs, weigher.mode != "off", reference)
+    return Round(data, known, pairs, weigher.mode != "off", reference, judged(head, known))
+
+
+def judged(head: Head, known: Candidates) -> dict[str, float]:
+    """How good a value model's verdicts on a round's candidates are, which it has not learnt from, beside the sum of log-probs.
+
+    Nothing where all had the same outcome.
+    """
+    if not both_classes(known):
+        return {}
+    own, plain = measure(head, known), measure(sum_only(known.hidden.shape[-1]), known)
+    return {
+        "value_accuracy": own.three_way, "value_majority": own.majority, "value_auc": own.auc, "value_ece": own.ece,
+        "logprob_decisive": plain.decisive, "logprob_auc": plain.auc,
+    }  # fmt: skip
 
 
 def weigher_at(settings: RlvrSettings, number: int, head: Head) -> Weigher:
@@ -322,6 +337,7 @@ def describe_round(number: int, seen: Round, figures: Mapping[str, Any]) -> dict
         "weights_on": seen.weighted,
         "h_bins": [bins[k] for k in range(10)],
         "outcomes": dict(outcomes),
+        **seen.judged,
         **figures,
     }
 

@@ -39,6 +39,10 @@ class ValueSettings(BaseModel):
     false_fail: Annotated[float, OnlyWhen("head", "residual", "platt")] = Field(
         0.0, ge=0, lt=1, description="share of passing candidates that the verifier fails"
     )
+    calibrate: bool = Field(
+        False,
+        description="fit a temperature on each round's candidates, before the value model learns from them, for the next rounds",
+    )
     foreign: float = Field(
         0.0, ge=0, le=4, description="candidates of scripted rules and references, a share of the policy's, that it learns from too"
     )

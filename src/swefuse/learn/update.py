@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -47,7 +48,8 @@ class Models:
 class Round(NamedTuple):
     """What one round saw: candidates, their description, all pairs with weights, and whether the weights act yet.
 
-    ``reference``: for each task the reference's log-probs of its candidates' tokens, one after the other.
+    ``reference``: for each task the reference's log-probs of its candidates' tokens, one after the other. ``judged``: how good the
+    value model's verdicts on them were, before it learnt from them.
     """
 
     data: Rollouts
@@ -55,6 +57,7 @@ class Round(NamedTuple):
     pairs: list[Pair]
     weighted: bool
     reference: tuple[Tensor, ...] = ()
+    judged: Mapping[str, float] = MappingProxyType({})
 
 
 def advantages(data: Rollouts, pairs: Sequence[Pair], settings: RlvrSettings) -> list[float]:
