@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from swefuse.errors import DataError
-from swefuse.evaluate.run import EvalConfig, Result, best_of, difference, evaluate, load_results, run, save_results, summarise
+from swefuse.evaluate.bestof import Sample
+from swefuse.evaluate.run import EvalConfig, Result, difference, evaluate, load_results, run, save_results, summarise
 from swefuse.policy.scripted import ScriptedPolicy
 from swefuse.records import Call, Kind, Outcome, PolicyIdentity, Provenance, Suite, Task, Trajectory, Verdict
 from swefuse.tasks.store import save_tasks
@@ -72,15 +74,6 @@ def test_a_summary_leaves_out_what_was_not_measured() -> None:
     assert summarise([]) == {"greedy": None, "sampled": None, "pass4": None, "bestof4": None, "n": 0}
 
 
-def test_best_of_four_takes_the_highest_score_of_each_group_and_the_first_of_equals() -> None:
-    members = group(BAD, GOOD, BAD, BAD, GOOD, BAD, BAD, BAD)
-    assert best_of(members, [0, 9, 0, 0, 1, 1, 1, 1]) == 1.0
-    assert best_of(members, [1, 1, 0, 0, 1, 2, 0, 0]) == 0.0
-    assert best_of(members, [0, 1, 0, 0, 0, 0, 0, 5]) == 0.5
-    assert best_of([*members, *group(GOOD)], [0, 9, 0, 0, 1, 1, 1, 1, 99]) == 1.0  # the ninth fills no group
-    assert best_of(members[:3], [1, 1, 1]) is None
-
-
 def scored(values: Sequence[float]) -> object:
     return lambda tasks, groups: [list(values) for _ in groups]
 
@@ -91,7 +84,11 @@ def test_an_evaluation_counts_the_episodes_it_ran() -> None:
     config = EvalConfig(samples=4, chunk=1)
     rows = evaluate(policy, [task(), task("real")], verdicts(), config, None, lambda d, t: seen.append((d, t)))  # type: ignore[arg-type]
     plain = {"kind": "arithmetic", "function": "hash", "greedy": False, "passed": 0, "n": 4, "bestof4": None, "ungraded": 0}
-    assert rows == [Result(task_id=task().id, split=split, **plain) for split in ("unseen", "real")]  # type: ignore[arg-type]
+    wanted = [Result(task_id=task().id, split=split, source="demo", **plain) for split in ("unseen", "real")]  # type: ignore[arg-type]
+    assert [replace(row, samples=()) for row in rows] == wanted
+    sampled = rows[0].samples
+    assert [one.passed for one in sampled] == [False] * 4 and len({one.final for one in sampled}) == 1
+    assert all((one.value, one.tokens, one.logprob) == (None, 0, 0) for one in sampled), "a rule writes no tokens"
     assert seen == [(1, 2), (2, 2)]
 
 
@@ -143,9 +140,18 @@ def test_a_difference_resamples_functions_not_tasks() -> None:
 
 
 def test_results_come_back_from_disk(tmp_path: Path) -> None:
-    rows = [result("a"), result("\u2028ü", greedy=None, bestof4=None)]
+    rows = [result("a", samples=(Sample(True, "f", -1.5, None, 3),)), result("\u2028ü\x85", greedy=None, bestof4=None)]
     save_results(tmp_path / "r.jsonl", rows)
     assert load_results(tmp_path / "r.jsonl") == rows
+
+
+def test_a_file_of_something_else_is_no_evaluation(tmp_path: Path) -> None:
+    for text in ("[1]", "{}", '{"task_id": "a"}', "no json"):
+        (tmp_path / "r.jsonl").write_text(text)
+        with pytest.raises(DataError, match="holds no results of an evaluation"):
+            load_results(tmp_path / "r.jsonl")
+    with pytest.raises(DataError, match="holds no results"):
+        load_results(tmp_path / "none.jsonl")
 
 
 @pytest.mark.parametrize(("split", "message"), [("", "has no held-out task$"), ("real", "has no held-out task of split real$")])

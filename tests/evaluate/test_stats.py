@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swefuse.errors import DataError
-from swefuse.evaluate.stats import Interval, cluster_bootstrap, paired_bootstrap, wilson
+from swefuse.evaluate.stats import Interval, cluster_bootstrap, detectable, mcnemar, paired_bootstrap, wilson
 from swefuse.learn.calibration import auc, calibration_error
 
 
@@ -154,3 +154,20 @@ def test_bad_input_is_an_error() -> None:
     ):
         with pytest.raises(DataError):
             call()
+
+
+def test_mcnemar_by_hand() -> None:
+    assert mcnemar(0, 0) == 1 and mcnemar(3, 3) == 1
+    assert mcnemar(5, 0) == mcnemar(0, 5) == pytest.approx(2 / 32)
+    assert mcnemar(8, 2) == pytest.approx(2 * (1 + 10 + 45) / 1024)
+    with pytest.raises(DataError, match="cannot be negative"):
+        mcnemar(-1, 2)
+
+
+def test_what_a_number_of_tasks_can_show() -> None:
+    assert detectable(54, 0.2**0.5) == pytest.approx((1.959964 + 0.841621) * 0.447214 / 54**0.5, abs=1e-5)
+    assert detectable(216, 0.3) == pytest.approx(detectable(54, 0.3) / 2)
+    assert detectable(100, 0.4, power=0.5) == pytest.approx(1.959964 * 0.04, abs=1e-5)
+    for n, spread, power in ((0, 0.1, 0.8), (5, -0.1, 0.8), (5, 0.1, 1.0)):
+        with pytest.raises(DataError, match="describe no test"):
+            detectable(n, spread, power)

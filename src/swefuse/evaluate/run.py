@@ -1,5 +1,4 @@
-"""Evaluate a policy on held-out tasks: greedy and sampled pass@1, pass@4, best-of-4 by the value model; every episode run for
-real."""
+"""Evaluate a policy on held-out tasks: greedy and sampled pass@1, pass@k, best of N by several judges; every episode is run."""
 
 from __future__ import annotations
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from swefuse.collect.agent import Verify, rollouts
 from swefuse.collect.episode import Start
 from swefuse.errors import DataError
+from swefuse.evaluate.bestof import Sample, best_of
 from swefuse.evaluate.passk import pass_at_k
 from swefuse.evaluate.stats import Interval, cluster_bootstrap
 from swefuse.policy.base import Policy
@@ -44,8 +44,8 @@ class EvalConfig(BaseModel):
 
 @dataclass(frozen=True)
 class Result:
-    """One task: the outcome of the greedy episode, how many of ``n`` graded samples passed, and best-of-4 where a value model
-    chose."""
+    """One task: the outcome of the greedy episode, how many of ``n`` graded samples passed, best-of-4 where a value model chose,
+    and the samples themselves. ``kind`` is the operator that made the bug, ``source`` where the task comes from."""
 
     task_id: str
     split: str
@@ -56,6 +56,8 @@ class Result:
     n: int
     bestof4: float | None
     ungraded: int
+    source: str = ""
+    samples: tuple[Sample, ...] = ()
 
     @property
     def sampled(self) -> float:
@@ -102,30 +104,32 @@ def evaluate(
 
 
 def _result(task: Task, greedy: Trajectory, group: Sequence[Trajectory], scores: Sequence[float] | None) -> Result:
-    good = [n for n, t in enumerate(group) if graded(t)]
+    samples = tuple(_sample(t, None if scores is None else scores[n]) for n, t in enumerate(group))
+    good = [one for one in samples if one.passed is not None]
     return Result(
         task_id=task.id,
         split=task.split,
         kind=task.provenance.operator,
         function=task.provenance.body_hash,
         greedy=passed(greedy) if graded(greedy) else None,
-        passed=sum(passed(group[n]) for n in good),
+        passed=sum(bool(one.passed) for one in good),
         n=len(good),
-        bestof4=best_of([group[n] for n in good], [scores[n] for n in good]) if scores is not None else None,
+        bestof4=best_of(samples, GROUP, "value"),
         ungraded=len(group) - len(good),
+        source=task.provenance.source,
+        samples=samples,
     )
 
 
-def best_of(group: Sequence[Trajectory], scores: Sequence[float]) -> float | None:
-    """Share of the disjoint groups of 4 graded candidates in which the one with the highest score passed; the first wins a tie.
-
-    None with fewer than 4.
-    """
-    wins = []
-    for at in range(0, len(group) - GROUP + 1, GROUP):
-        best = max(range(at, at + GROUP), key=lambda n: (scores[n], -n))
-        wins.append(passed(group[best]))
-    return _mean(wins)
+def _sample(trajectory: Trajectory, value: float | None) -> Sample:
+    written = [step.trace for step in trajectory.steps if step.trace is not None]
+    return Sample(
+        passed=passed(trajectory) if graded(trajectory) else None,
+        final=trajectory.final,
+        logprob=sum(sum(trace.raw_logprobs) for trace in written),
+        value=value,
+        tokens=sum(len(trace.token_ids) for trace in written),
+    )
 
 
 def summarise(results: Sequence[Result]) -> dict[str, float | int | None]:
@@ -157,16 +161,31 @@ def save_results(path: Path, results: Sequence[Result]) -> None:
 
 
 def load_results(path: Path) -> list[Result]:
-    """Read what ``save_results`` wrote."""
-    return [Result(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    """Read what ``save_results`` wrote. Raises DataError for a file that is missing or something else."""
+    found = []
+    try:
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            if line:
+                row = json.loads(line)
+                found.append(Result(**{**row, "samples": tuple(Sample(**one) for one in row.get("samples", ()))}))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise DataError(f"{path} holds no results of an evaluation: {error}") from error
+    return found
 
 
-def run(config: EvalConfig, model: Path, tasks: Path, out: Path, progress: Progress = lambda done, total: None) -> Path:
+def run(
+    config: EvalConfig, model: Path, tasks: Path, out: Path, progress: Progress = lambda done, total: None,
+    value: Path | None = None, reference: Path | None = None,
+) -> Path:  # fmt: skip
     """Evaluate a model folder on held-out tasks; writes results.jsonl (by task) and results.json (by split).
 
-    Raises DataError when there is no such task.
+    ``value``: the value model that stage 2 left, which then chooses among the samples; ``reference``: the model that it was trained
+    beside, by default ``model``. Raises DataError when there is no such task.
     """
+    from swefuse.evaluate.figures import figures
+    from swefuse.learn.assess import Assessor
     from swefuse.learn.model import load, steady
+    from swefuse.learn.settings import RlvrSettings
     from swefuse.learn.tokens import codec_for
     from swefuse.policy.local import LocalPolicy
 
@@ -175,11 +194,12 @@ def run(config: EvalConfig, model: Path, tasks: Path, out: Path, progress: Progr
     if not chosen:
         raise DataError(f"{tasks} has no held-out task{f' of split {config.split}' if config.split else ''}")
     loaded, tokenizer = load(model)
+    chooser = Assessor.load(value, reference or model, RlvrSettings()).choose if value else None
     with ProcessExecutor(config.workers, init_worker, (resolve(config.sandbox),), chunk=8) as executor:
         policy = LocalPolicy(loaded, codec_for(tokenizer), str(model))
-        results = evaluate(policy, chosen, lambda items: verify_many(items, executor), config, None, progress)
+        results = evaluate(policy, chosen, lambda items: verify_many(items, executor), config, chooser, progress)
     out.mkdir(parents=True, exist_ok=True)
     save_results(out / "results.jsonl", results)
-    by_split = {split: summarise([r for r in results if r.split == split]) for split in sorted({r.split for r in results})}
+    by_split = {split: figures([r for r in results if r.split == split]) for split in sorted({r.split for r in results})}
     save_lines(out / "results.json", [json.dumps(by_split, indent=1)])
     return out

@@ -1,4 +1,4 @@
-"""How sure a number is: cluster bootstrap and Wilson interval. Pure functions."""
+"""How sure a number is: cluster bootstrap, Wilson interval, McNemar's test, and what a number of tasks can show. Pure functions."""
 
 from __future__ import annotations
 
@@ -71,6 +71,32 @@ def wilson(passed: int, n: int) -> Interval:
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return Interval(share, 0.0 if passed == 0 else centre - half, 1.0 if passed == n else centre + half)
+
+
+def mcnemar(only_a: int, only_b: int) -> float:
+    """Two-sided p-value of McNemar's exact test (McNemar 1947) for two models on the same tasks, in [0, 1].
+
+    ``only_a``: tasks that the first solved and the second did not; ``only_b`` the other way round. Tasks on which they agree say
+    nothing. Under the null each of the ``n`` others falls to either side like a coin, so the p-value is twice the smaller tail of
+    Binomial(n, 1/2), and 1 without any. Raises DataError for a negative count.
+    """
+    if only_a < 0 or only_b < 0:
+        raise DataError(f"counts cannot be negative: {only_a} and {only_b}")
+    n, few = only_a + only_b, min(only_a, only_b)
+    tail = sum(math.comb(n, k) for k in range(few + 1))
+    return float(min(1.0, 2 * tail / 2**n))
+
+
+def detectable(n: int, spread: float, power: float = 0.8) -> float:
+    """The smallest mean difference that ``n`` paired tasks show at 5 % in a share ``power`` of repetitions (normal approximation).
+
+    ``spread``: standard deviation of the differences by task, such as ``sqrt(d)`` where one of two models alone solves a share
+    ``d`` of the tasks and they are equally good. Raises DataError unless ``n >= 1``, ``spread >= 0`` and ``0.5 <= power < 1``.
+    """
+    if n < 1 or spread < 0 or not 0.5 <= power < 1:
+        raise DataError(f"n={n}, spread={spread} and power={power} describe no test")
+    normal = NormalDist()
+    return (normal.inv_cdf(0.975) + normal.inv_cdf(power)) * spread / math.sqrt(n)
 
 
 def _check(values: Sequence[float], others: Sequence[object], name: str, other_name: str) -> None:
