@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from swefuse.errors import DataError, InfraError
 from swefuse.library.migrations import APPLICATION_ID, MIGRATIONS, migrate, schema_version
@@ -91,3 +92,51 @@ def _raw(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
     db.execute("PRAGMA synchronous=NORMAL")
     return db
+
+
+class Session:
+    """A library's file as each process sees it: a connection of its own, opened when it is first needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connections: dict[int, sqlite3.Connection] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "_connections": {}}
+
+    def db(self) -> sqlite3.Connection:
+        """This process's connection. One that came through a fork is kept and never touched: closing it could harm the parent's."""
+        if os.getpid() not in self._connections:
+            self._connections[os.getpid()] = connect(self.path)
+        return self._connections[os.getpid()]
+
+    def close(self) -> None:
+        """Close this process's connection; the next use opens it again."""
+        db = self._connections.pop(os.getpid(), None)
+        if db is not None:
+            db.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that sees one moment of the file."""
+        with explained(self.path):
+            db = self.db()
+            db.execute("BEGIN")
+            try:
+                yield db
+            finally:
+                db.execute("COMMIT")
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that alone may write; all of it stays or nothing."""
+        with explained(self.path):
+            db = self.db()
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:  # a full disk may have ended it already
+                    db.execute("ROLLBACK")
+                raise
