@@ -32,13 +32,13 @@ def stats(db: sqlite3.Connection, among: Scope) -> Stats:
     accepted, refused = (sum(row[1] for row in rows if row[0] == flag) for flag in (1, 0))
     reasons = f"""SELECT gate_check, count(DISTINCT seq) FROM reason
         WHERE seq IN (SELECT seq FROM entry WHERE {among.where}) GROUP BY 1 ORDER BY 1"""  # noqa: S608 - constant
-    different = f"SELECT {', '.join(_DIFFERENT.values())} FROM entry WHERE {among.where} AND accepted"  # noqa: S608 - constant
+    different = f"SELECT {', '.join(_DIFFERENT.values())} FROM entry WHERE {among.where} AND accepted = 1"  # noqa: S608 - constant
     tags = f"""SELECT name, count(*) FROM tag
         WHERE trajectory_id IN (SELECT trajectory_id FROM entry WHERE {among.where}) GROUP BY 1 ORDER BY 1"""  # noqa: S608 - constant
     return Stats(
         accepted, refused, by, dict(db.execute(reasons).fetchall()),
-        db.execute("SELECT count(*) FROM entry WHERE NOT current").fetchone()[0],
-        db.execute("SELECT coalesce(sum(length(data)), 0) FROM body").fetchone()[0],
+        db.execute("SELECT count(*) FROM entry WHERE current = 0").fetchone()[0],
+        db.execute("SELECT coalesce(sum(size), 0) FROM body WHERE size >= 0").fetchone()[0],
         _spread(db, "steps", among), _spread(db, "characters", among),
         dict(zip(_DIFFERENT, db.execute(different).fetchone(), strict=True)), dict(db.execute(tags).fetchall()),
     )  # fmt: skip
@@ -46,7 +46,7 @@ def stats(db: sqlite3.Connection, among: Scope) -> Stats:
 
 def _spread(db: sqlite3.Connection, column: str, among: Scope) -> Spread:
     """How a column lies among accepted entries; the middle of an even number is the lesser of the two."""
-    query = f"SELECT {column}, count(*) FROM entry WHERE {among.where} AND accepted GROUP BY 1 ORDER BY 1"  # noqa: S608 - constant
+    query = f"SELECT {column}, count(*) FROM entry WHERE {among.where} AND accepted = 1 GROUP BY 1 ORDER BY 1"  # noqa: S608 - constant
     rows = db.execute(query).fetchall()
     total = sum(number for _, number in rows)
     if not total:

@@ -52,7 +52,11 @@ def m002_facts_and_words(db: sqlite3.Connection) -> None:
     db.execute("INSERT INTO words (words, rank) VALUES ('rank', 'bm25(5.0, 1.0, 3.0, 2.0)')")
     _fill(db)
     db.execute("CREATE INDEX entry_doc ON entry (doc)")
-    db.execute("CREATE INDEX body_size ON body (length(data))")
+    # one index that answers for most columns, so that a question need not walk the whole rows
+    fields = "accepted, kind, source, split, operator, collector, part, repo, strength, steps, characters, trajectory_id"
+    db.execute(f"CREATE INDEX entry_fields ON entry (current, {fields})")
+    db.execute("ALTER TABLE body ADD COLUMN size INTEGER AS (length(data)) VIRTUAL")
+    db.execute("CREATE INDEX body_size ON body (size)")
 
 
 def _fill(db: sqlite3.Connection) -> None:

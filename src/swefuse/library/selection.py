@@ -28,7 +28,7 @@ _QUERY = "doc IN (SELECT rowid FROM words WHERE words MATCH :match)"
 class Scope:
     """Which entries a library speaks of: the current ones, or those of a snapshot. ``where`` is SQL, ``snapshot`` its number."""
 
-    where: str = "current"
+    where: str = "current = 1"
     snapshot: int | None = None
 
 

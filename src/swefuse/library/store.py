@@ -107,14 +107,14 @@ class Library:
         What is added meanwhile is left out. Raises DataError at the first damaged body.
         """
         with explained(self.path):
-            for seq in self._seqs(which, "accepted"):
+            for seq in self._seqs(which, "accepted = 1"):
                 yield bodies.entry(self._db(), seq)
 
     def fingerprint(self) -> str:
         """SHA-256 over the ids of all accepted trajectories, for manifests: equal when the same ones would be trained on."""
         digest = hashlib.sha256()
         with explained(self.path):
-            query = f"SELECT trajectory_id FROM entry WHERE {self._scope().where} AND accepted ORDER BY trajectory_id"  # noqa: S608
+            query = f"SELECT trajectory_id FROM entry WHERE {self._scope().where} AND accepted = 1 ORDER BY trajectory_id"  # noqa: S608
             for (id_,) in self._db().execute(query):
                 digest.update(f"{id_}\n".encode())
         return digest.hexdigest()
