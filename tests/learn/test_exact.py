@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import accumulate, product
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learn_samples import TASKS, model, tokenizer, verdict
+from swefuse.errors import DataError
 from swefuse.learn.batch import Group
 from swefuse.learn.board import exact_pass, make_board
-from swefuse.learn.exact import Menu, best_chance, best_of, look
+from swefuse.learn.exact import Menu, best_chance, best_of, load, look, save
 from swefuse.learn.tokens import codec_for
 from swefuse.verify import Verifier
 
@@ -41,7 +43,7 @@ def test_it_is_what_counting_all_draws_gives(rows: list[Row], n: int) -> None:
     assert best_chance(odds, [float(score) for score in scores], good, n) == pytest.approx(counted)
 
 
-def test_on_a_real_model_the_odds_of_all_that_is_open_sum_to_one_and_best_of_one_is_pass_at_one() -> None:
+def test_on_a_real_model_the_odds_of_all_that_is_open_sum_to_one_and_best_of_one_is_pass_at_one(tmp_path: Path) -> None:
     codec, learner = codec_for(tokenizer()), model()
     with Verifier() as verifier:
         board = make_board(TASKS[:3], lambda items: [verifier.verify(item.task, item.files) for item in items])
@@ -53,6 +55,11 @@ def test_on_a_real_model_the_odds_of_all_that_is_open_sum_to_one_and_best_of_one
     for place, odd in zip(known.task, numbers[:, 0].exp().tolist(), strict=True):
         totals[place] += odd
     assert totals == pytest.approx([1.0] * 3, abs=1e-4)
+    save(tmp_path / "seen.pt", (numbers, hidden))
+    assert all(torch.equal(a, b) for a, b in zip(load(tmp_path / "seen.pt"), (numbers, hidden), strict=True))
+    (tmp_path / "seen.pt").write_bytes(b"PK")
+    with pytest.raises(DataError, match="is damaged"):
+        load(tmp_path / "seen.pt")
     scores, sums = [random.Random(n).random() for n in range(len(known))], numbers[:, 0].tolist()
     assert best_of(menu, sums, scores, 1) == pytest.approx(exact_pass(learner, codec, board), abs=1e-5)
     knowing = best_of(menu, sums, known.passed.tolist(), 4)

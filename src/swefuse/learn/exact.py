@@ -7,14 +7,17 @@ drawn. No luck of the samples is left in the figure, as in ``board`` for pass@1.
 from __future__ import annotations
 
 import math
+import pickle
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from swefuse.errors import DataError
 from swefuse.learn.batch import Group, open_tokens, pack
 from swefuse.learn.board import Place, choices
 from swefuse.learn.rollouts import per_candidate, read
@@ -93,6 +96,22 @@ def look(model: PreTrainedModel, menu: Menu) -> tuple[Tensor, Tensor]:
         places = [first + at for first, group in batch for at in range(len(group.candidates))]
         numbers[places, 0], numbers[places, 1], hidden[places] = sums, sums / length, seen.last.cpu()
     model.train(was_training)
+    return numbers, hidden
+
+
+def save(path: Path, seen: tuple[Tensor, Tensor]) -> None:
+    """Keep what ``look`` saw; the file appears whole or not at all."""
+    partial = path.with_name(f".{path.name}.partial")
+    torch.save(seen, partial)
+    partial.replace(path)
+
+
+def load(path: Path) -> tuple[Tensor, Tensor]:
+    """What ``save`` kept. Raises DataError where it is damaged."""
+    try:
+        numbers, hidden = torch.load(path, weights_only=True)
+    except (OSError, RuntimeError, EOFError, ValueError, TypeError, pickle.UnpicklingError) as error:
+        raise DataError(f"{path} is damaged: {str(error)[:200]}; delete it to make it anew") from error
     return numbers, hidden
 
 

@@ -232,8 +232,6 @@ def board_of(tasks: Sequence[Task], out: Path, workers: int, sandbox: str) -> No
 
 def look_first(source: Run, tasks: Sequence[Task], out: Path) -> None:
     """What the model after stage 1 makes of every open edit, once for all arms: it is the reference of each."""
-    import torch
-
     from swefuse.learn import exact
     from swefuse.learn import model as models
     from swefuse.learn.board import load_board
@@ -242,10 +240,8 @@ def look_first(source: Run, tasks: Sequence[Task], out: Path) -> None:
     if (out / START).exists():
         return
     policy, tokenizer = models.load(source.model("sft"))
-    seen = exact.look(policy, exact.Menu.of(codec_for(tokenizer), load_board(out / "board.jsonl", tasks)))
-    partial = out / f".{START}.partial"
-    torch.save(seen, partial)
-    partial.replace(out / START)
+    menu = exact.Menu.of(codec_for(tokenizer), load_board(out / "board.jsonl", tasks))
+    exact.save(out / START, exact.look(policy, menu))
 
 
 def rows(out: Path) -> list[dict[str, Any]]:
@@ -268,8 +264,6 @@ def _init() -> None:
 
 def _one(config: EntropyConfig, quickstart: Path, out: Path, arm: Arm) -> dict[str, Any]:
     """One arm, from the model after stage 1 to its exact figures."""
-    import torch
-
     from swefuse.learn import exact
     from swefuse.learn import model as models
     from swefuse.learn.board import exact_pass, load_board
@@ -285,7 +279,7 @@ def _one(config: EntropyConfig, quickstart: Path, out: Path, arm: Arm) -> dict[s
     board = load_board(out / "board.jsonl", heldout(source, config.heldout))
     before = exact_pass(policy, both.codec, board)
     menu = exact.Menu.of(both.codec, board)
-    numbers, hidden = torch.load(out / START, weights_only=True)
+    numbers, hidden = exact.load(out / START)
     init_worker(resolve(source.config.tasks.sandbox), True, out / "verdicts.sqlite")
     verify = NoisyVerify(lambda items: verify_many(items, InlineExecutor()), parse_noise(arm.noise, arm.seed))
     folder = out / "arms" / arm.name
