@@ -24,6 +24,7 @@ from swefuse.cli import (
     doctor,
     evaluate,
     formats,
+    gate,
     library,
     masks,
     mutate,
@@ -60,6 +61,7 @@ proof.add_to(tasks.app)
 app.add_typer(tasks.app)
 app.add_typer(collect.app)
 app.add_typer(policy.app)
+gate.add_to(library.app)
 masks.add_to(library.app)
 app.add_typer(library.app)
 app.add_typer(train.app)
