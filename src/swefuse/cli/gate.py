@@ -66,6 +66,8 @@ def gate(
         find_check(name)
     pool = ProcessExecutor(1 if explain else workers, init_worker, (resolve(AUTO),), chunk=8)
     with Library(lib) as library, pool as executor:
+        if explain is None:
+            library.check_writable()
         context = context_of(library, settings, anew=not only_old and explain is None)
         if explain is not None:
             entry = library.get(explain)
@@ -107,6 +109,7 @@ def add(
     counts: Counter[str] = Counter(accepted=0, refused=0)
     messages: Counter[str] = Counter()
     with Library(lib, create=True) as library, pool as executor, stage_progress("add", quiet=as_json) as progress:
+        library.check_writable()
         context = context_of(library, settings)
         for at in range(0, len(items), _BATCH):
             new = decided(items[at : at + _BATCH], executor, context)

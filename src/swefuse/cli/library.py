@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ from swefuse.cli.common import JsonOption, example, group, print_json, say
 from swefuse.errors import UserError
 
 if TYPE_CHECKING:
-    from swefuse.library.store import Entry, Stats
+    from swefuse.library.store import Entry
 
 
 def not_empty(lib: Path) -> Path:
@@ -29,30 +28,6 @@ app = group(
     "The library of trajectories: accepted and refused ones, with the reasons.",
     "swefuse library stats runs/quickstart/library.db",
 )
-
-
-@app.command(
-    "list",
-    epilog=example("swefuse library list runs/quickstart/library.db", "swefuse library list runs/quickstart/library.db --refused"),
-)
-def list_entries(
-    lib: LibraryArgument,
-    accepted: Annotated[bool | None, typer.Option("--accepted/--refused", help="Only these.")] = None,
-    refused_by: Annotated[str | None, typer.Option("--refused-by", metavar="CHECK", help="Only what this check refused.")] = None,
-    operator: Annotated[str | None, typer.Option("--operator", help="Only tasks with this kind of bug.")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List trajectories, one a line."""
-    from swefuse.library.store import Filter, Library
-
-    with Library(lib) as library:
-        found = list(library.query(Filter(accepted=accepted, refused_by=refused_by, operator=operator)))
-    if as_json:
-        print_json([asdict(summary) for summary in found])
-        return
-    for row in found:
-        decision = "accepted" if row.accepted else "refused: " + "; ".join(row.reasons)
-        say(f"{row.trajectory_id}  {row.task_id}  {row.source:9} {row.operator:12} {row.model:12} {decision}")
 
 
 @app.command("show", epilog=example("swefuse library show runs/quickstart/library.db 3f9c1e7a20b44d5c8e61"))
@@ -82,33 +57,9 @@ def describe(entry: Entry) -> str:
     return "\n".join([f"task {entry.task.id}: {entry.task.instruction}", *steps, *ending])
 
 
-@app.command("stats", epilog=example("swefuse library stats runs/quickstart/library.db --json"))
-def stats(lib: LibraryArgument, as_json: JsonOption = False) -> None:
-    """Count what was accepted and refused, by kind, source, split, bug and maker, and by reason."""
-    from swefuse.library.store import Library
-
-    with Library(lib) as library:
-        counts, fingerprint = library.stats(), library.fingerprint()
-    if as_json:
-        print_json({**asdict(counts), "fingerprint": fingerprint})
-    else:
-        say(f"{counts.accepted} accepted, {counts.refused} refused; fingerprint of the accepted ones {fingerprint[:16]}")
-        say(tabulate(counts))
-
-
-def tabulate(counts: Stats) -> str:
-    """Counts as lines of text."""
-    lines = []
-    for name, values in counts.by.items():
-        lines += [f"\n{name:24}accepted   refused"]
-        lines += [f"  {value or '(none)':22}{accepted:8}  {refused:8}" for value, (accepted, refused) in values.items()]
-    lines += ["\nrefused by", *(f"  {check:22}{'':8}  {count:8}" for check, count in counts.reasons.items())]
-    return "\n".join(lines)
-
-
 @app.command("verify", epilog=example("swefuse library verify runs/quickstart/library.db"))
 def verify(lib: LibraryArgument, as_json: JsonOption = False) -> None:
-    """Check that every stored body is what its hash says. Exits with 1 if something is damaged."""
+    """Check every body, the index and the full-text index against each other. Exits with 1 if something is damaged."""
     from swefuse.library.store import Library
 
     with Library(lib) as library:

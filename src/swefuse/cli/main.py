@@ -25,6 +25,7 @@ from swefuse.cli import (
     evaluate,
     formats,
     gate,
+    keeping,
     library,
     masks,
     mutate,
@@ -32,6 +33,7 @@ from swefuse.cli import (
     proof,
     quality,
     quickstart,
+    selecting,
     tasks,
     templates,
     train,
@@ -62,6 +64,8 @@ app.add_typer(tasks.app)
 app.add_typer(collect.app)
 app.add_typer(policy.app)
 gate.add_to(library.app)
+selecting.add_to(library.app)
+keeping.add_to(library.app)
 masks.add_to(library.app)
 app.add_typer(library.app)
 app.add_typer(train.app)
