@@ -2,7 +2,8 @@
 
 Right ones are real: replays of built tasks and of templates of all eight kinds, and what the shipped nano model sampled; they are
 made in a temporary folder, or come from a library (``--library``) and folders of ``swefuse collect`` (``--folder``, as of mined
-tasks). Wrong ones are right ones with one fault of ``library_faults.py``. Every right one is judged anew in the sandbox first.
+tasks). Wrong ones are right ones with one fault of ``library_faults.py``. Each one is judged in the
+sandbox first, but for those of a library, which were when they came into it.
 """
 
 from __future__ import annotations
@@ -70,15 +71,17 @@ def pool(options: argparse.Namespace, folder: Path) -> list[Item]:
     for place in [*options.folder, *(made(folder) if not options.library and not options.folder else [])]:
         tasks = {task.id: task for task in load_tasks(place / "tasks.jsonl")}
         found += [(tasks[one.task_id], one) for one in load_trajectories(place / "trajectories.jsonl")]
-    for path in options.library:
-        with Library(path) as library:
-            found += [(entry.task, entry.trajectory) for entry in islice(library.iter_accepted(), options.most)]
     found = list({one.id: (task, one) for task, one in found if task.split in ("", "train")}.values())
     say(f"{len(found)} trajectories are judged")
     states = [Candidate(task, {**task.files, **one.files}, one.verdict.form if one.verdict else None) for task, one in found]
-    with ProcessExecutor(2, init_worker, (resolve(AUTO),), chunk=8) as executor:
-        verdicts = list(verify_many(states, executor))
-    items = [(*item, verdict) for item, verdict in zip(found, verdicts, strict=True)]
+    items: list[Item] = []
+    if found:
+        with ProcessExecutor(2, init_worker, (resolve(AUTO),), chunk=8) as executor:
+            verdicts = list(verify_many(states, executor))
+        items = [(*item, verdict) for item, verdict in zip(found, verdicts, strict=True)]
+    for path in options.library:
+        with Library(path) as library:
+            items += [(entry.task, entry.trajectory, entry.verdict) for entry in islice(library.iter_accepted(), options.most)]
     passed = [item for item in items if item[2].outcome is Outcome.PASSED]
     say(f"{len(passed)} passed: {dict(Counter(f'{t.kind} {t.provenance.source} {one.source}' for t, one, _ in passed))}")
     return passed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,18 +63,20 @@ def gate(
     settings = prepare(GateConfig, config, overrides or ())
     for name in settings.checks:
         find_check(name)
-    pool = ProcessExecutor(1 if explain else workers, init_worker, (resolve(AUTO),), chunk=8)
-    with Library(lib) as library, pool as executor:
-        if explain is None:
-            library.check_writable()
-        context = context_of(library, settings, anew=not only_old and explain is None)
+    with Library(lib) as library:
         if explain is not None:
-            entry = library.get(explain)
-            (new,) = decided([(entry.task, entry.trajectory, entry.verdict.form)], executor, context)
+            entry, context = library.get(explain), context_of(library, settings)
+            with ProcessExecutor(1, init_worker, (resolve(AUTO),)) as executor:
+                (new,) = decided([(entry.task, entry.trajectory, entry.verdict.form)], executor, context)
             _explained(settings.checks, new.decision, entry.decision, as_json)
             return
-        with stage_progress("gate", quiet=as_json) as progress:
-            changes = Counter(_decide_anew(library, executor, progress, context, only_old))
+        library.check_writable()
+        context = context_of(library, settings, anew=not only_old)
+        changes: Counter[str] = Counter()
+        if chosen := _chosen(library, context, only_old):
+            pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),), chunk=8)
+            with pool as executor, stage_progress("gate", quiet=as_json) as progress:
+                changes.update(_decide_anew(library, chosen, executor, progress, context))
     if as_json:
         print_json(changes)
     else:
@@ -179,20 +180,25 @@ def decided(items: Sequence[tuple[Task, Trajectory, str | None]], executor: Exec
     return [Entry(*item, decision) for item, decision in zip(judged, decide(judged, context=context), strict=True)]
 
 
-def _decide_anew(library: Library, executor: Executor, progress: Progress, context: Context, only_old: bool) -> Iterator[str]:
-    """One ``was -> is`` for each trajectory."""
+def _chosen(library: Library, context: Context, only_old: bool) -> list[str]:
+    """The ids of what is decided anew, in their order, which is that of near-duplicates."""
     from swefuse.library.gate import version_of
 
     present = version_of(context)
-    chosen = [row.trajectory_id for row in library.query() if not only_old or row.gate_version != present]
-    ids, done = iter(chosen), 0
+    return [row.trajectory_id for row in library.query() if not only_old or row.gate_version != present]
+
+
+def _decide_anew(
+    library: Library, chosen: Sequence[str], executor: Executor, progress: Progress, context: Context
+) -> Iterator[str]:
+    """One ``was -> is`` for each trajectory."""
     words = {True: "accepted", False: "refused"}
-    while batch := [library.get(name) for name in islice(ids, _BATCH)]:
+    for at in range(0, len(chosen), _BATCH):
+        batch = [library.get(name) for name in chosen[at : at + _BATCH]]
         new = decided([(entry.task, entry.trajectory, entry.verdict.form) for entry in batch], executor, context)
         library.add_many(new)
         context.held.stored()
-        done += len(batch)
-        progress(done, len(chosen))
+        progress(min(at + _BATCH, len(chosen)), len(chosen))
         yield from (f"{words[a.decision.accepted]} -> {words[b.decision.accepted]}" for a, b in zip(batch, new, strict=True))
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from swefuse.library.parts import changed_sources, tree_of
+from swefuse.code.functions import walk
+from swefuse.library.parts import changed_sources, lines_of, tree_of
 from swefuse.records import Suite, Task, Trajectory
 from swefuse.tasks.commits import is_test
 
 Pair = tuple[str, str]  # texts of literals: an argument, or all of them, and the answer
+_HINT = re.compile(r"==|\bis\b|\bin\s*[\[({]|\bcase\b|\{|[\[(]\s*[\[(]")  # what a branch or table cannot do without
 _FEW = 2  # pairs that are found by chance where a value is everybody's, such as 0 for 0
 
 
@@ -26,7 +29,10 @@ def hardcoded(task: Task, trajectory: Trajectory) -> str | None:
     changed = [path for path in changed_sources(task, trajectory) if not is_test(path)]
     fresh: dict[Pair, str] = {}
     for path in changed:
-        old = pairs(task.files.get(path, ""))
+        before = task.files.get(path, "")
+        if not _HINT.search("\n".join(line for line in trajectory.files[path].split("\n") if line.strip() not in lines_of(before))):
+            continue
+        old = pairs(before)
         fresh |= {pair: path for pair in pairs(trajectory.files[path]) if pair not in old}
     if not fresh:
         return None
@@ -56,7 +62,7 @@ def plain(text: str) -> bool:
 def pairs(text: str) -> frozenset[Pair]:
     """All pairs of literals that a module's branches, conditional values and tables make."""
     tree = tree_of(text)
-    return frozenset() if tree is None else frozenset(pair for node in ast.walk(tree) for pair in _pairs(node))
+    return frozenset() if tree is None else frozenset(pair for node in walk(tree) for pair in _pairs(node))
 
 
 def _pairs(node: ast.AST) -> Iterator[Pair]:
@@ -140,7 +146,7 @@ def _of_tests(text: str) -> frozenset[Pair]:
     """Of ``assert f(31) == 7`` and of rows of parameters."""
     tree = tree_of(text)
     found: set[Pair] = set()
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in walk(tree) if tree is not None else ():
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.Is):
             for call, value in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
                 found |= _asserted(call, value)
