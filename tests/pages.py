@@ -27,6 +27,8 @@ COMMANDS = {
     "collect": "swefuse.collect.gather:GatherConfig",
     "collect --endpoint": "swefuse.policy.endpoint:EndpointSettings",
     "collect replay": "swefuse.collect.stage:CollectConfig",
+    "library gate": "swefuse.library.settings:GateConfig",
+    "library add": "swefuse.library.settings:GateConfig",
     "train sft": "swefuse.learn.sft:SftSettings",
     "train rlvr": "swefuse.learn.settings:RlvrSettings",
     "train nano": "swefuse.recipes.nano:NanoConfig",

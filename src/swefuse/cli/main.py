@@ -24,6 +24,7 @@ from swefuse.cli import (
     doctor,
     evaluate,
     formats,
+    gate,
     keeping,
     library,
     masks,
@@ -62,6 +63,7 @@ proof.add_to(tasks.app)
 app.add_typer(tasks.app)
 app.add_typer(collect.app)
 app.add_typer(policy.app)
+gate.add_to(library.app)
 selecting.add_to(library.app)
 keeping.add_to(library.app)
 masks.add_to(library.app)

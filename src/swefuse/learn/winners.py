@@ -9,7 +9,9 @@ from typing import NamedTuple
 from swefuse.collect.agent import Verify
 from swefuse.collect.stage import load_trajectories
 from swefuse.learn.rollouts import Rollouts
+from swefuse.library.context import Context
 from swefuse.library.gate import gate
+from swefuse.library.held import Held
 from swefuse.library.store import Entry, Filter, Library
 from swefuse.records import Outcome, Task, Trajectory, to_json
 from swefuse.tasks.store import save_lines
@@ -51,12 +53,14 @@ def grow(library: Path, winners: Path, tasks: Sequence[Task], verify: Verify) ->
     accepted = refused = 0
     with Library(library, create=True) as store:
         new = [one for one in found if one.final not in _finals(store, one.task_id)]
+        context = Context(held=Held(lambda id_: store.get(id_).trajectory))
         for at in range(0, len(new), _BATCH):
             part = new[at : at + _BATCH]
             items = [Candidate(of[one.task_id], {**of[one.task_id].files, **one.files}, fresh=True) for one in part]
             batch = [(of[one.task_id], one, verdict) for one, verdict in zip(part, verify(items), strict=True)]
-            decisions = gate(batch)
+            decisions = gate(batch, context=context)
             store.add_many(Entry(*item, decision) for item, decision in zip(batch, decisions, strict=True))
+            context.held.stored()
             accepted += sum(one.accepted for one in decisions)
             refused += sum(not one.accepted for one in decisions)
     return Grown(accepted, refused, len(found) - len(new))

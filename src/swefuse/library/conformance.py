@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from swefuse.library.gate import Check, Item
+from swefuse.library.checks.basic import Item
+from swefuse.library.gate import Check
 from swefuse.records import (
     Action,
     Call,

@@ -14,10 +14,15 @@ from swefuse.collect.agent import Verify
 from swefuse.collect.stage import load_trajectories, replay, save_trajectories
 from swefuse.errors import InfraError
 from swefuse.evaluate.run import EvalConfig, evaluate, save_results
+from swefuse.library.context import Context
+from swefuse.library.evaluation import EvaluationSet
 from swefuse.library.gate import gate
+from swefuse.library.held import Held
+from swefuse.library.settings import GateConfig
 from swefuse.library.store import Entry, Library
 from swefuse.policy.scripted import ScriptedPolicy
 from swefuse.recipes.config import QuickstartConfig
+from swefuse.recipes.contamination import held_out
 from swefuse.records import Task, Trajectory, content_hash
 from swefuse.sandbox.choose import resolve
 from swefuse.scale.executor import ProcessExecutor
@@ -108,14 +113,19 @@ def step_gate(run: Run, progress: Progress) -> None:
     tasks = {task.id: task for task in run.tasks}
     found = load_trajectories(run.out / "trajectories.jsonl")
     (run.out / "library.db").unlink(missing_ok=True)
+    found.sort(key=lambda one: one.id)  # of near-duplicates the first one is kept
     with Library(run.out / "library.db", create=True) as library:
+        settings = GateConfig()
+        own = EvaluationSet.of("held out by this run", held_out(run.config.tasks), settings.words)
+        context = Context(settings, (own,), Held(lambda id_: library.get(id_).trajectory))
         for at in range(0, len(found), GATE_BATCH):
             part = found[at : at + GATE_BATCH]
             states = [{**tasks[t.task_id].files, **t.files} for t in part]
             items = [Candidate(tasks[t.task_id], state, fresh=True) for t, state in zip(part, states, strict=True)]
             verdicts = list(run.verify()(items))
             batch = [(tasks[t.task_id], t, verdict) for t, verdict in zip(part, verdicts, strict=True)]
-            library.add_many(Entry(*item, decision) for item, decision in zip(batch, gate(batch), strict=True))
+            library.add_many(Entry(*item, decision) for item, decision in zip(batch, gate(batch, context=context), strict=True))
+            context.held.stored()
             progress(at + len(part), len(found))
 
 

@@ -1,0 +1,1 @@
+"""The gate's checks, by what they ask about; those on coherence, evidence and claims lie beside this folder."""
