@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from swefuse.config import OnlyAbove, OnlyWhen, Setting, dump, fields, load
+from swefuse.config import OnlyAbove, OnlyWhen, Setting, apart, changed, dump, fields, load
 from swefuse.errors import ConfigError
 
 
@@ -170,6 +170,25 @@ demos = st.builds(
 def test_what_is_dumped_loads_as_the_same(config: Demo) -> None:
     text = dump(config)
     assert Demo.model_validate_json(json.dumps(tomllib.loads(text))) == config
+
+
+def test_what_differs_from_a_dump_is_named(tmp_path: Path) -> None:
+    file = written(tmp_path, dump(Demo()))
+    assert changed(file, Demo()) == ""
+    assert changed(file, Demo(seed=3)) == "seed was 0, is 3"
+    assert changed(tmp_path / "none.toml", Demo()) == "it is not there"
+    with pytest.raises(ConfigError, match="is damaged"):
+        changed(written(tmp_path, "seed = "), Demo())
+
+
+def test_tables_apart() -> None:
+    one, two = {"a": 1, "b": {"c": 2, "workers": 1}}, {"a": 1, "b": {"c": 3, "workers": 2}, "d": 4, "e": 5, "f": 6, "g": 7}
+    assert apart(one, one) == ""
+    assert (
+        apart(one, two, free=("workers",))
+        == "b.c was 2, is 3, d was None, is 4, e was None, is 5, f was None, is 6, g was None, is 7"
+    )
+    assert apart({}, {str(n): n for n in range(8)}).endswith("5 was None, is 5 and 2 more")
 
 
 def test_a_dump_of_defaults_is_a_valid_file(tmp_path: Path) -> None:

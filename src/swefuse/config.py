@@ -28,6 +28,8 @@ from pydantic.fields import FieldInfo
 
 from swefuse.errors import ConfigError, nearest
 
+_TOLD = 6  # settings that differ which are named
+
 T = TypeVar("T", bound=BaseModel)
 Tree = dict[str, Any]
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -95,6 +97,38 @@ def load(model: type[T], path: Path | None, overrides: Sequence[str] = (), optio
 def dump(config: BaseModel) -> str:
     """TOML text of all settings that have an effect; ``load`` of it gives an equal config."""
     return "\n".join(_dump(config, "")).lstrip("\n") + "\n"
+
+
+def changed(path: Path, config: BaseModel) -> str:
+    """What is set otherwise in a file that ``dump`` wrote, as ``apart`` tells it; empty where its run can be gone on with.
+
+    ``workers`` may differ, since the number of processes changes no result. Raises ConfigError for a file that is no TOML.
+    """
+    try:
+        before = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return "it is not there"
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is damaged: {error}") from error
+    return apart(before, tomllib.loads(dump(config)), free=("workers",))
+
+
+def apart(before: Mapping[str, Any], now: Mapping[str, Any], free: Sequence[str] = ()) -> str:
+    """The keys in which two tables of settings differ, except those with a last part in ``free``: at most 3, and how many more.
+
+    Example: ``tau was 0.5, is 0.1, seed was 0, is 1 and 2 more``.
+    """
+    one, two = _flat(before), _flat(now)
+    names = [name for name in {**one, **two} if name.rpartition(".")[2] not in free and one.get(name) != two.get(name)]
+    told = [f"{name} was {one.get(name)}, is {two.get(name)}" for name in names[:_TOLD]]
+    return f"{', '.join(told)}{f' and {len(names) - _TOLD} more' if len(names) > _TOLD else ''}"
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        found |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return found
 
 
 def _dump(config: BaseModel, prefix: str) -> Iterator[str]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
-from itertools import product
+from itertools import accumulate, product
+from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learn_samples import TASKS, model, tokenizer
+from learn_samples import TASKS, model, tokenizer, verdict
+from swefuse.errors import DataError
+from swefuse.learn.batch import Group
 from swefuse.learn.board import exact_pass, make_board
-from swefuse.learn.exact import Menu, best_chance, best_of, look
+from swefuse.learn.exact import Menu, best_chance, best_of, load, look, save
 from swefuse.learn.tokens import codec_for
 from swefuse.verify import Verifier
 
@@ -39,18 +43,37 @@ def test_it_is_what_counting_all_draws_gives(rows: list[Row], n: int) -> None:
     assert best_chance(odds, [float(score) for score in scores], good, n) == pytest.approx(counted)
 
 
-def test_on_a_real_model_the_odds_of_all_that_is_open_sum_to_one_and_best_of_one_is_pass_at_one() -> None:
+def test_on_a_real_model_the_odds_of_all_that_is_open_sum_to_one_and_best_of_one_is_pass_at_one(tmp_path: Path) -> None:
     codec, learner = codec_for(tokenizer()), model()
     with Verifier() as verifier:
         board = make_board(TASKS[:3], lambda items: [verifier.verify(item.task, item.files) for item in items])
     menu = Menu.of(codec, board)
-    known = look(learner, menu)
+    numbers, hidden = look(learner, menu)
+    known = menu.candidates(numbers, hidden)
     assert learner.training and len(known) == sum(map(len, menu.good))
     totals = [0.0] * 3
-    for place, odd in zip(known.task, known.numbers[:, 0].exp().tolist(), strict=True):
+    for place, odd in zip(known.task, numbers[:, 0].exp().tolist(), strict=True):
         totals[place] += odd
     assert totals == pytest.approx([1.0] * 3, abs=1e-4)
-    scores = [random.Random(n).random() for n in range(len(known))]
-    assert best_of(menu, known, scores, 1) == pytest.approx(exact_pass(learner, codec, board), abs=1e-5)
-    knowing = best_of(menu, known, known.passed.tolist(), 4)
+    save(tmp_path / "seen.pt", (numbers, hidden))
+    assert all(torch.equal(a, b) for a, b in zip(load(tmp_path / "seen.pt"), (numbers, hidden), strict=True))
+    (tmp_path / "seen.pt").write_bytes(b"PK")
+    with pytest.raises(DataError, match="is damaged"):
+        load(tmp_path / "seen.pt")
+    scores, sums = [random.Random(n).random() for n in range(len(known))], numbers[:, 0].tolist()
+    assert best_of(menu, sums, scores, 1) == pytest.approx(exact_pass(learner, codec, board), abs=1e-5)
+    knowing = best_of(menu, sums, known.passed.tolist(), 4)
     assert knowing == pytest.approx([1 - (1 - p) ** 4 for p in exact_pass(learner, codec, board)], abs=1e-5), "the oracle's: pass@4"
+
+
+def test_many_messages_are_read_in_several_rows_to_the_same_numbers() -> None:
+    codec, learner = codec_for(tokenizer()), model()
+    place = make_board(TASKS[:1], lambda items: [verdict(False) for _ in items])[0]
+    menu = Menu.of(codec, [place])
+    (group,) = menu.groups
+    many = Menu((Group(group.prompt, group.candidates * 60, group.allowed * 60),), (menu.good[0] * 60,))
+    parts = many.parts()
+    assert len(parts) > 1 and [first for first, _ in parts] == [0, *accumulate(len(part.candidates) for _, part in parts)][:-1]
+    once, often = look(learner, menu), look(learner, many)
+    for one, other in zip(once, often, strict=True):
+        assert torch.allclose(one.repeat(60, 1), other, atol=1e-4)

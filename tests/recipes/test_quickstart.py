@@ -55,10 +55,24 @@ def test_a_folder_that_holds_a_run_is_not_taken_for_another(tmp_path: Path, left
 
 def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
     out = finished(tmp_path / "run")
-    message = f"{out} was started with other settings ({out}/config.toml); resume with the same ones or give another folder"
-    refused(QuickstartConfig(budget="smoke", seed=4), out, True, ConfigError, message)
+    start, end = (
+        f"{out} was started with other settings ({out}/config.toml: ",
+        "); resume with the same ones or give another folder",
+    )
+    refused(
+        QuickstartConfig(budget="smoke", seed=4),
+        out,
+        True,
+        ConfigError,
+        f"{start}seed was 3, is 4, tasks.seed was 3, is 4, sft.seed was 3, is 4, rlvr.seed was 3, is 4{end}",
+    )
     (out / "config.toml").unlink()
-    refused(CONFIG, out, True, ConfigError, message)
+    refused(CONFIG, out, True, ConfigError, f"{start}it is not there{end}")
+
+
+def test_a_run_goes_on_with_another_number_of_processes(tmp_path: Path) -> None:
+    out = finished(tmp_path / "run")
+    assert run(CONFIG.model_copy(update={"workers": 7}), out, resume=True) == [out]
 
 
 @pytest.mark.parametrize("text", ["", '{"done": {', "[]", "{}", '{"done": [], "peak_rss_mb": 1.0}', '{"done": {}}', "\udcff"])

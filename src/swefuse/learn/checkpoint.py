@@ -13,13 +13,13 @@ from typing import Any
 
 import torch
 
+from swefuse.config import apart
 from swefuse.errors import ConfigError, DataError
 from swefuse.learn import ranks
 from swefuse.learn.shards import whole
 from swefuse.records import content_hash
 
 _MARK = b"swefuse state 1\n"
-_TOLD = 6  # settings that differ
 
 
 def save_state(path: Path, state: dict[str, Any]) -> None:
@@ -101,24 +101,8 @@ def check_same(path: Path, state: dict[str, Any], key: str, now: Any) -> None:
     names those that differ."""
     before = state.get(key)
     if before != now:
-        raise ConfigError(f"{path} was made with other {key}{_apart(before, now)}: go on with the same, or choose another folder")
-
-
-def _apart(before: Any, now: Any) -> str:
-    """Which settings differ; empty for what is no table."""
-    if not isinstance(before, dict) or not isinstance(now, dict):
-        return ""
-    one, two = _leaves(before), _leaves(now)
-    names = [name for name in {**one, **two} if one.get(name) != two.get(name)]
-    told = [f"{name} was {one.get(name)}, is {two.get(name)}" for name in names[:_TOLD]]
-    return f" ({', '.join(told)}{f' and {len(names) - _TOLD} more' if len(names) > _TOLD else ''})"
-
-
-def _leaves(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in table.items():
-        found |= _leaves(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return found
+        told = f" ({apart(before, now)})" if isinstance(before, dict) and isinstance(now, dict) else ""
+        raise ConfigError(f"{path} was made with other {key}{told}: go on with the same, or choose another folder")
 
 
 def keep_lines(path: Path, key: str, done: int) -> None:

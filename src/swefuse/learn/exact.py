@@ -6,13 +6,18 @@ drawn. No luck of the samples is left in the figure, as in ``board`` for pass@1.
 
 from __future__ import annotations
 
+import math
+import pickle
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
+from swefuse.errors import DataError
 from swefuse.learn.batch import Group, open_tokens, pack
 from swefuse.learn.board import Place, choices
 from swefuse.learn.rollouts import per_candidate, read
@@ -22,7 +27,8 @@ from swefuse.learn.value import Candidates
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-_BATCH = 8
+_CHUNK = 1200  # tokens of messages behind one prompt: the attention of a row grows with the square
+_ROWS = 6000  # tokens of a forward pass, padding included
 
 
 @dataclass(frozen=True)
@@ -45,45 +51,91 @@ class Menu:
             good.append(tuple(ids in solving for ids in different))
         return cls(tuple(groups), tuple(good))
 
+    def candidates(self, numbers: Tensor, hidden: Tensor) -> Candidates:
+        """What ``look`` saw of all messages, as the value model takes it."""
+        owner = tuple(number for number, group in enumerate(self.groups) for _ in group.candidates)
+        passed = torch.tensor([float(one) for row in self.good for one in row])
+        written = tuple((group.prompt, ids) for group in self.groups for ids in group.candidates)
+        return Candidates(numbers, hidden, passed, torch.ones(len(owner), dtype=torch.bool), owner, written)
+
+    def parts(self) -> list[tuple[int, Group]]:
+        """The messages in groups that are short enough for one row, each with the number of its first message."""
+        found, first = [], 0
+        for group in self.groups:
+            start = size = 0
+            for end, ids in enumerate(group.candidates):
+                if end > start and size + len(ids) > _CHUNK:
+                    found.append((first + start, _slice(group, start, end)))
+                    start, size = end, 0
+                size += len(ids)
+            found.append((first + start, _slice(group, start, len(group.candidates))))
+            first += len(group.candidates)
+        return found
+
+
+def _slice(group: Group, start: int, end: int) -> Group:
+    return Group(group.prompt, group.candidates[start:end], group.allowed[start:end])
+
 
 @torch.no_grad()
-def look(model: PreTrainedModel, menu: Menu) -> Candidates:
-    """All messages of all places as the value model sees them; a message of which one copy was drawn has no votes.
+def look(model: PreTrainedModel, menu: Menu) -> tuple[Tensor, Tensor]:
+    """What the value model may see of all C messages of all places: ``numbers`` [C, 3] and ``hidden`` [C, D], as in ``Candidates``.
 
-    The first column of ``numbers`` holds the sum of log-probs, so that ``model`` chooses each with the exponential of it.
+    The first column is the sum of log-probs: the model chooses a message with the exponential of it. Each stands for one draw, so
+    that the third, the log of the votes, is 0.
     """
     was_training = model.training
     model.train(False)
-    numbers: list[torch.Tensor] = [torch.empty(0)] * len(menu.groups)
-    hidden = list(numbers)
-    order = sorted(range(len(menu.groups)), key=lambda number: menu.groups[number].size)  # like lengths together: less padding
-    for at in range(0, len(order), _BATCH):
-        batch = order[at : at + _BATCH]
-        packed = pack([menu.groups[n] for n in batch], model.config.vocab_size, model.config.pad_token_id or 0)
+    total = sum(map(len, menu.good))
+    numbers, hidden = torch.zeros(total, 3), torch.zeros(total, model.config.hidden_size)
+    for batch in _batches(menu.parts()):
+        packed = pack([group for _, group in batch], model.config.vocab_size, model.config.pad_token_id or 0)
         seen = read(model, packed)
-        total = per_candidate(seen.logprobs, packed.candidate)
+        sums = per_candidate(seen.logprobs, packed.candidate)
         length = per_candidate(torch.ones(len(packed.candidate)), packed.candidate)
-        counts = [len(menu.groups[n].candidates) for n in batch]
-        columns = torch.split(torch.stack([total, total / length, torch.zeros_like(total)], -1), counts)
-        for number, own, last in zip(batch, columns, torch.split(seen.last.cpu(), counts), strict=True):
-            numbers[number], hidden[number] = own, last
+        places = [first + at for first, group in batch for at in range(len(group.candidates))]
+        numbers[places, 0], numbers[places, 1], hidden[places] = sums, sums / length, seen.last.cpu()
     model.train(was_training)
-    owner = tuple(number for number, group in enumerate(menu.groups) for _ in group.candidates)
-    passed = torch.tensor([float(one) for row in menu.good for one in row])
-    written = tuple((group.prompt, ids) for group in menu.groups for ids in group.candidates)
-    return Candidates(torch.cat(numbers), torch.cat(hidden), passed, torch.ones(len(owner), dtype=torch.bool), owner, written)
+    return numbers, hidden
 
 
-def best_of(menu: Menu, policy: Candidates, scores: Sequence[float], n: int) -> list[float]:
-    """For each place the chance that the best-scored of ``n`` messages drawn from the policy solves the task.
+def save(path: Path, seen: tuple[Tensor, Tensor]) -> None:
+    """Keep what ``look`` saw; the file appears whole or not at all."""
+    partial = path.with_name(f".{path.name}.partial")
+    torch.save(seen, partial)
+    partial.replace(path)
 
-    ``policy``: ``look`` of the model that draws. ``scores``: one number for each message, in that order, the better the higher.
+
+def load(path: Path) -> tuple[Tensor, Tensor]:
+    """What ``save`` kept. Raises DataError where it is damaged."""
+    try:
+        numbers, hidden = torch.load(path, weights_only=True)
+    except (OSError, RuntimeError, EOFError, ValueError, TypeError, pickle.UnpicklingError) as error:
+        raise DataError(f"{path} is damaged: {str(error)[:200]}; delete it to make it anew") from error
+    return numbers, hidden
+
+
+def _batches(parts: list[tuple[int, Group]]) -> Iterator[list[tuple[int, Group]]]:
+    """Like lengths together, as many as have room in one forward pass."""
+    batch: list[tuple[int, Group]] = []
+    for part in sorted(parts, key=lambda part: part[1].size):
+        if batch and (len(batch) + 1) * part[1].size > _ROWS:
+            yield batch
+            batch = []
+        batch.append(part)
+    if batch:
+        yield batch
+
+
+def best_of(menu: Menu, sums: Sequence[float], scores: Sequence[float], n: int) -> list[float]:
+    """For each place the chance that the best-scored of ``n`` messages drawn from a policy solves the task.
+
+    ``sums``: the log of the chance with which it draws each message. ``scores``: one number for each, the better the higher.
     """
-    odds = policy.numbers[:, 0].exp().tolist()
     found, at = [], 0
     for good in menu.good:
         part = slice(at, at + len(good))
-        found.append(best_chance(odds[part], scores[part], good, n))
+        found.append(best_chance([math.exp(one) for one in sums[part]], scores[part], good, n))
         at += len(good)
     return found
 

@@ -74,13 +74,15 @@ def where(db: sqlite3.Connection, which: Filter, among: Scope, searched: bool = 
     return " AND ".join(clauses), values
 
 
-def found(db: sqlite3.Connection, which: Filter, among: Scope, limit: int | None, offset: int) -> list[int]:
-    """Numbers of the entries that match, the newest first; with a query the most relevant first, while there are at most MANY."""
+def found(
+    db: sqlite3.Connection, which: Filter, among: Scope, limit: int | None, offset: int, many: int = MANY
+) -> list[int]:  # fmt: skip
+    """Numbers of the entries that match, the newest first; with a query the most relevant, unless more than ``many`` match it."""
     condition, values = where(db, which, among, searched=True)
     source, order = "entry", "seq DESC"
     if which.query is not None:
         count = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        ranked = db.execute(count, (values["match"], MANY + 1)).fetchone()[0] <= MANY
+        ranked = db.execute(count, (values["match"], many + 1)).fetchone()[0] <= many
         source, order = "words CROSS JOIN entry ON doc = words.rowid", f"{'rank' if ranked else 'words.rowid DESC'}, seq DESC"
         condition = f"words MATCH :match AND {condition}"
     page = {"limit": -1 if limit is None else limit, "offset": offset}

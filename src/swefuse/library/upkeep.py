@@ -77,7 +77,8 @@ def _current(db: sqlite3.Connection) -> Iterator[str]:
 
 def _words(db: sqlite3.Connection, docs: dict[int, int | None]) -> Iterator[str]:
     """Compare the full-text index with the sums of what it should hold."""
-    held: Counter[int] = Counter(dict.fromkeys((doc for (doc,) in db.execute("SELECT id FROM words_docsize")), 0))
+    sized = {doc for (doc,) in db.execute("SELECT id FROM words_docsize")}
+    held: Counter[int] = Counter(dict.fromkeys(sized, 0))
     db.execute("CREATE VIRTUAL TABLE temp.held USING fts5vocab('main', 'words', 'instance')")
     try:
         for term, doc, column in db.execute("SELECT term, doc, col FROM temp.held"):
@@ -85,7 +86,7 @@ def _words(db: sqlite3.Connection, docs: dict[int, int | None]) -> Iterator[str]
     finally:
         db.execute("DROP TABLE temp.held")
     for doc in sorted(docs.keys() | held.keys()):
-        if doc not in held:
+        if doc in docs and doc not in sized:
             yield f"the full-text index lacks the words of entry {doc}"
         elif doc not in docs:
             yield f"the full-text index holds words under {doc}, which is no entry's number"

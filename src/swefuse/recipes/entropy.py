@@ -37,6 +37,7 @@ SMALL: dict[str, Any] = {
     "noises": ["clean", "false_pass:0.2", "false_pass:0.4"], "objectives": ["group"], "heldout": 240, "lams": [], "taus": [],
 }  # fmt: skip
 BEST_OF = 4
+START = "start.pt"
 
 
 class EntropyConfig(BaseModel):
@@ -159,14 +160,16 @@ def run(config: EntropyConfig, quickstart: Path, out: Path, progress: Progress =
     Raises ConfigError where ``out`` holds another experiment, and DataError where ``quickstart`` holds no run.
     """
     first = sources(quickstart)
-    text = config_files.dump(config)
     kept = out / "config.toml"
-    if kept.exists() and kept.read_text(encoding="utf-8") != text:
-        raise ConfigError(f"{out} holds an experiment of other settings ({kept}); go on with the same, or choose another folder")
+    if kept.exists() and (other := config_files.changed(kept, config)):
+        raise ConfigError(
+            f"{out} holds an experiment of other settings ({kept}: {other}); go on with the same, or choose another folder"
+        )
     out.mkdir(parents=True, exist_ok=True)
-    kept.write_text(text, encoding="utf-8")
+    kept.write_text(config_files.dump(config), encoding="utf-8")
     held = heldout(first, config.heldout)
     board_of(held, out, config.workers, first.config.tasks.sandbox)
+    look_first(first, held, out)
     done = {row["arm"] for row in rows(out)}
     todo = [arm for arm in arms(config) if arm.name not in done]
     work = partial(_one, config, quickstart, out)
@@ -227,6 +230,20 @@ def board_of(tasks: Sequence[Task], out: Path, workers: int, sandbox: str) -> No
     save_board(out / "board.jsonl", board)
 
 
+def look_first(source: Run, tasks: Sequence[Task], out: Path) -> None:
+    """What the model after stage 1 makes of every open edit, once for all arms: it is the reference of each."""
+    from swefuse.learn import exact
+    from swefuse.learn import model as models
+    from swefuse.learn.board import load_board
+    from swefuse.learn.tokens import codec_for
+
+    if (out / START).exists():
+        return
+    policy, tokenizer = models.load(source.model("sft"))
+    menu = exact.Menu.of(codec_for(tokenizer), load_board(out / "board.jsonl", tasks))
+    exact.save(out / START, exact.look(policy, menu))
+
+
 def rows(out: Path) -> list[dict[str, Any]]:
     """Arms that are done; a line that was cut by a kill is dropped from the file."""
     path = out / "rows.jsonl"
@@ -262,7 +279,7 @@ def _one(config: EntropyConfig, quickstart: Path, out: Path, arm: Arm) -> dict[s
     board = load_board(out / "board.jsonl", heldout(source, config.heldout))
     before = exact_pass(policy, both.codec, board)
     menu = exact.Menu.of(both.codec, board)
-    start = exact.look(both.reference, menu)
+    numbers, hidden = exact.load(out / START)
     init_worker(resolve(source.config.tasks.sandbox), True, out / "verdicts.sqlite")
     verify = NoisyVerify(lambda items: verify_many(items, InlineExecutor()), parse_noise(arm.noise, arm.seed))
     folder = out / "arms" / arm.name
@@ -270,12 +287,12 @@ def _one(config: EntropyConfig, quickstart: Path, out: Path, arm: Arm) -> dict[s
     learnt = train(both, source.pools[1][: config.pool], verify, settings(config, arm), folder)
     figures = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     (folder / "state.pt").unlink(missing_ok=True)
-    scores, plain = learnt.head.scores(start), start.numbers[:, 0].tolist()
-    end = exact.look(policy, menu)
+    scores, plain = learnt.head.scores(menu.candidates(numbers, hidden)), numbers[:, 0].tolist()
+    end = exact.look(policy, menu)[0][:, 0].tolist()
     return {
         "arm": arm.name, "objective": arm.objective, "noise": arm.noise, "mode": arm.weights, "seed": arm.seed,
         "before": before, "after": exact_pass(policy, both.codec, board),
-        "best_before": exact.best_of(menu, start, plain, BEST_OF), "best_after": exact.best_of(menu, end, scores, BEST_OF),
+        "best_before": exact.best_of(menu, plain, plain, BEST_OF), "best_after": exact.best_of(menu, end, scores, BEST_OF),
         "wrong": verify.wrong / max(1, verify.seen), "fitted_false_pass": learnt.baseline.noise[0],
         "effective_share": _mean(row["effective_share"] for row in figures if row["weights_on"]),
         "decisive_accuracy": _mean(row["decisive_accuracy"] for row in figures[len(figures) // 2 :]),

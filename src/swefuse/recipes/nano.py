@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from swefuse.collect.pretext import exercises
 from swefuse.collect.stage import replay_one
-from swefuse.config import OnlyWhen, dump
+from swefuse.config import OnlyWhen, changed, dump
 from swefuse.errors import ConfigError
 from swefuse.learn.sft import SftSettings
 from swefuse.recipes.contamination import SEEN, evaluation_functions
@@ -264,11 +264,13 @@ def run(config: NanoConfig, out: Path, bars: Bars) -> Path:
     for package in config.packages:
         installed.source_files(package)
     before = _started_from(config.start) if config.start else []
-    kept, settings = out / SETTINGS, dump(config)
-    if kept.exists() and kept.read_text(encoding="utf-8") != settings:
-        raise ConfigError(f"{out} was started with other settings ({kept}); go on with the same ones or give another folder")
+    kept = out / SETTINGS
+    if kept.exists() and (other := changed(kept, config)):
+        raise ConfigError(
+            f"{out} was started with other settings ({kept}: {other}); go on with the same ones or give another folder"
+        )
     out.mkdir(parents=True, exist_ok=True)
-    kept.write_text(settings, encoding="utf-8")
+    kept.write_text(dump(config), encoding="utf-8")
     making = Making(config, out, bars)
     examples, trained = out / "examples.jsonl", out / SEEN
     if not examples.exists():
@@ -283,7 +285,7 @@ def run(config: NanoConfig, out: Path, bars: Bars) -> Path:
     models.save(model.bfloat16(), tokenizer, out / "model")
     for name in ("contamination.json", SEEN):
         (out / "model" / name).write_bytes((out / name).read_bytes())
-    (out / "model" / SETTINGS).write_text(settings, encoding="utf-8")
+    (out / "model" / SETTINGS).write_text(dump(config), encoding="utf-8")
     (out / "model" / "README.md").write_text(
         card(config, len(rows), json.loads((out / "contamination.json").read_bytes())), encoding="utf-8"
     )

@@ -83,8 +83,10 @@ def _open(config: QuickstartConfig, out: Path, resume: bool) -> dict[str, Any]:
     begun = file.exists() or state.exists()
     if begun and not resume:
         raise ConfigError(f"{out} holds a run already; give another folder, or --resume to go on with this one")
-    if begun and not (file.exists() and file.read_bytes() == text.encode("utf-8")):
-        raise ConfigError(f"{out} was started with other settings ({file}); resume with the same ones or give another folder")
+    if begun and (other := config_files.changed(file, config)):
+        raise ConfigError(
+            f"{out} was started with other settings ({file}: {other}); resume with the same ones or give another folder"
+        )
     if not begun:
         out.mkdir(parents=True, exist_ok=True)
         save_lines(file, [text.removesuffix("\n")])
