@@ -17,7 +17,7 @@ _LOOKED_UP = {
     r"|clone|bundle|checkout\s+(?!--\s)(?!-b\b)\S|diff\s+(?!HEAD\b(?!\W))[\w./~^-]*(?:\.\.|[~^]|\b[0-9a-f]{7,40}\b|main\b|master\b|origin))"
     r"|\.git/(?:objects|refs|logs|packed-refs)|\bhg\s+(?:log|cat|annotate)\b|\bgh\s+(?:pr|issue|api|repo)\b",
     "loads from the network": r"\bpip\d?\s+(?:install|download|wheel)\b|\buv\s+(?:pip|add|run\s+--with)\b|\bconda\s+install\b"
-    r"|\b(?:curl|wget|aria2c|scp|sftp|rsync)\s+\S|\bnc\s+-|\brequests\.(?:get|post|request)\(|\burl(?:open|retrieve)\(",
+    r"|(?:^|[;&|(`\n]|\bsudo|\bthen|\bdo)\s*(?:(?:curl|wget|aria2c|scp|sftp|rsync)\s+\S|nc\s+-)|\brequests\.(?:get|post|request)\(|\burl(?:open|retrieve)\(",
     "reads installed packages": r"\b(?:site|dist)-packages\b|\binspect\.getsource\w*\(|\bpip\d?\s+show\s+-f",
 }
 _COMMAND = re.compile("|".join(f"(?P<c{at}>{form})" for at, form in enumerate(_LOOKED_UP.values())))
