@@ -34,7 +34,8 @@ class Format:
     ``take(value, where)`` makes a transcript of one trajectory's value and raises DataError naming the place; ``make`` writes the
     plain form of one whose features are all in ``carries`` and that ``reduce`` has brought into the format's shape, telling what it
     lost. ``detect`` answers what in a value speaks for this format, or None. ``whole``: a file holds one
-    trajectory, and its name ends with ``suffix``; else one a line. ``needs``: features without which a row says nothing.
+    trajectory, and its name ends with ``suffix``; else one a line. ``needs``: features without which a row says nothing. ``exact``: a
+    transcript holds all there is, so that nothing is kept beside it.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Format:
     whole: bool = False
     suffix: str = ".jsonl"
     needs: tuple[str, ...] = ("turns",)
+    exact: bool = False
 
     def reduced(self, transcript: Transcript) -> Reduced:
         """What of a transcript comes back when it is written in this format and read again, and what does not, counted."""
@@ -69,7 +71,7 @@ class Format:
         """The transcript of a value, with what only this format says of it in ``extras``. Raises DataError."""
         try:
             found = self.take(value, where)
-            difference = delta(self.make(self.reduced(found)[0]), value)
+            difference = None if self.exact else delta(self.make(self.reduced(found)[0]), value)
         except RecursionError as error:
             raise DataError(f"{where}: values lie in each other too deeply to be read") from error
         return found if difference is None else found.model_copy(update={"extras": {**found.extras, self.name: difference}})

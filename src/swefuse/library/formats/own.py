@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pydantic import ValidationError
@@ -25,11 +26,12 @@ def _take(value: Any, where: str) -> Transcript:
 
 
 def _make(transcript: Transcript) -> dict[str, Any]:
-    return {KEY: SCHEMA, **transcript.model_dump(mode="python", exclude_defaults=True)}
+    plain = transcript.model_dump(mode="python", exclude_defaults=True)
+    return {KEY: SCHEMA, **json.loads(json.dumps(plain))}  # tuples to lists; half characters survive this way alone
 
 
 def _detect(value: Any) -> Sign | None:
     return Sign(3, f"the field {KEY}") if isinstance(value, dict) and KEY in value else None
 
 
-SWEFUSE = Format("swefuse", "our own exact form", ALL, _take, _make, _detect, needs=())
+SWEFUSE = Format("swefuse", "our own exact form", ALL, _take, _make, _detect, needs=(), exact=True)

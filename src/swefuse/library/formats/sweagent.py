@@ -55,10 +55,9 @@ def _step(raw: dict[str, Any]) -> list[Turn]:
 
 def _make(transcript: Transcript) -> dict[str, Any]:
     history = [_message(turn, raw) for turn, raw in zip(transcript.turns, write_messages(transcript.turns, Style()), strict=True)]
-    at = [number for number, turn in enumerate(transcript.turns) if turn.role == "assistant"]
     before = transcript.layout.get(_ASKED) == "messages"
     steps: list[dict[str, Any]] = []
-    for (said, seen), start, end in zip(transcript.steps(), at, [*at[1:], len(history)], strict=True):
+    for (said, seen), (start, end) in zip(transcript.steps(), transcript.spans(), strict=True):
         steps.append({
             "action": _action(said), "observation": merged(seen), "response": said.text, "thought": said.text,
             "execution_time": 0.0, "state": {},

@@ -123,9 +123,13 @@ class Transcript(Record):
 
     def steps(self) -> Iterator[tuple[Turn, tuple[Turn, ...]]]:
         """Each turn of the assistant with those that follow it, up to its next one."""
-        at = [number for number, turn in enumerate(self.turns) if turn.role == "assistant"]
-        for start, end in zip(at, [*at[1:], len(self.turns)], strict=True):
+        for start, end in self.spans():
             yield self.turns[start], self.turns[start + 1 : end]
+
+    def spans(self) -> list[tuple[int, int]]:
+        """Where each of ``steps`` begins among the turns, and where the next one does."""
+        at = [number for number, turn in enumerate(self.turns) if turn.role == "assistant"]
+        return list(zip(at, [*at[1:], len(self.turns)][: len(at)], strict=True))
 
 
 def present(transcript: Transcript) -> Counter[str]:
