@@ -34,8 +34,8 @@ class Format:
     ``take(value, where)`` makes a transcript of one trajectory's value and raises DataError naming the place; ``make`` writes the
     plain form of one whose features are all in ``carries`` and that ``reduce`` has brought into the format's shape, telling what it
     lost. ``detect`` answers what in a value speaks for this format, or None. ``whole``: a file holds one
-    trajectory, and its name ends with ``suffix``; else one a line. ``needs``: features without which a row says nothing. ``exact``: a
-    transcript holds all there is, so that nothing is kept beside it.
+    trajectory, and its name ends with ``suffix``; else one a line. ``needs``: features without which a row says nothing. ``exact``:
+    a transcript holds all there is, so that nothing is kept beside it.
     """
 
     name: str
