@@ -69,7 +69,7 @@ def test_a_folder_of_other_settings(given: list[str], tmp_path: Path, capsys: Ca
     assert made["stage"] == "rlvr" and made["settings"]["winners"] and made["figures"]["round"] == 1
     assert made["start"] == made["base"] and made["library"]["trajectories"] == made["library"]["accepted"]
     with Library(tmp_path / "grown.db") as store:
-        assert store.fingerprint() == made["library"]["snapshot"]
+        assert store.fingerprint() == made["library"]["fingerprint"]
     told = refused(capsys, ["rlvr", *given, *least, "--set", "clip=0.3"])
     assert "state.pt was made with other settings (" in told and "clip was 0.2, is 0.3" in told
 

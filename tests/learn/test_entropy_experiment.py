@@ -60,6 +60,18 @@ def test_an_arm_sets_what_acts_in_it_and_nothing_else() -> None:
     assert load(type(soft), None, [f"{line}" for line in ("weight.mode=soft", "weight.lam=3.0")]).weight.lam == 3.0
 
 
+def test_sweeps_are_arms_of_their_own() -> None:
+    chosen = config("lams=[0.5, 4.0]", "taus=[0.3]", 'modes=["off", "soft", "hard"]', 'noises=["clean"]')
+    found = arms(chosen)
+    assert [arm.weights for arm in found] == ["off", "soft", "soft 0.5", "soft 4", "hard", "hard 0.3"]
+    assert found[3].name == "group-clean-soft4-0"
+    assert [settings(chosen, arm).weight.lam for arm in found[1:4]] == [2.0, 0.5, 4.0]
+    assert [settings(chosen, arm).weight.tau for arm in found[4:]] == [0.5, 0.3]
+    for wrong, why in (('modes=["off"]', "lams has no effect"), ("lam=4.0", "names a value twice"), ("lams=[1.0, 1.0]", "twice")):
+        with pytest.raises(ConfigError, match=why):
+            config("lams=[0.5, 4.0]", wrong)
+
+
 def test_noises_by_name() -> None:
     assert parse_noise("clean", 1).rate == 0 and parse_noise("false_pass:0.2", 1).name == "false_pass 20%"
     for wrong, why in (("false:0.2", "there is no noise"), ("flaky:2", "rate"), ("flaky:much", "could not convert")):
@@ -92,7 +104,8 @@ def test_the_experiment_runs_goes_on_and_reports(quickstart: Path, tmp_path: Pat
 def row(mode: str, noise: str, seed: int, after: list[float]) -> dict[str, Any]:
     return {
         "arm": f"{mode}{noise}{seed}", "objective": "group", "noise": noise, "mode": mode, "seed": seed, "before": [0.5, 0.1, 0.3],
-        "after": after, "wrong": 0.2, "fitted_false_pass": 0.1, "effective_share": 0.5, "decisive_accuracy": None, "kl": 0.1,
+        "after": after, "best_before": [0.5, 0.2, 0.3], "best_after": [0.6, 0.3, 0.4],
+        "wrong": 0.2, "fitted_false_pass": 0.1, "effective_share": 0.5, "decisive_accuracy": None, "kl": 0.1,
         "trained_tokens": 200.0 if mode == "soft" else 100.0,
         "policy_entropy": 1.0,
     }  # fmt: skip
@@ -119,6 +132,7 @@ def test_the_figures_by_hand(quickstart: Path, tmp_path: Path) -> None:
     assert cells["false_pass:0.2", "recorded"]["against_off"] == pytest.approx([0, 0, 0]), "over the seed that both have"
     four = 100 * sum((1 - p) ** 4 - (1 - p - 0.1) ** 4 for p in (0.5, 0.1, 0.3)) / 3
     later = 100 * sum((1 - p) ** 4 - (1 - p - 0.2) ** 4 for p in (0.5, 0.1, 0.3)) / 3
+    assert oracle["gain_best4"] == pytest.approx([10, 10, 10])
     assert oracle["gain_pass4"][0] == pytest.approx((four + later) / 2)
     told = "\n".join(sentences(summary))
     assert "the untrained model at temperature 0.6 gives +10.0 [" in told

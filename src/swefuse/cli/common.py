@@ -79,8 +79,8 @@ def _known_sandbox(name: str) -> None:
             open_sandbox(name).close()
 
 
-def output_file(path: Path, *inputs: Path | None) -> Path:
-    """The plain file that --out names, links followed. Raises UserError before any work is done for it.
+def output_file(path: Path, *inputs: Path | None, option: str = "--out") -> Path:
+    """The plain file that an option names, links followed. Raises UserError before any work is done for it.
 
     ``inputs``: files that are read, and must not be what is written.
     """
@@ -97,7 +97,7 @@ def output_file(path: Path, *inputs: Path | None) -> Path:
     elif any(one is not None and one.exists() and real.exists() and real.samefile(one) for one in inputs):
         reason = "is also what is read; name another file"
     if reason:
-        raise UserError(f"--out {path}: {reason}")
+        raise UserError(f"{option} {path}: {reason}")
     return real
 
 

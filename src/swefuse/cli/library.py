@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +15,7 @@ from swefuse.cli.console import Progress, stage_progress
 from swefuse.errors import DataError, UserError
 
 if TYPE_CHECKING:
-    from swefuse.library.store import Entry, Library, Stats
+    from swefuse.library.store import Entry, Library
     from swefuse.records import Task, Trajectory
     from swefuse.scale import Executor
 
@@ -50,6 +49,7 @@ def gate(lib: LibraryArgument, workers: WorkersOption = 2, as_json: JsonOption =
 
     pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),), chunk=8)
     with Library(lib) as library, pool as executor, stage_progress("gate", quiet=as_json) as progress:
+        library.check_writable()
         changes = Counter(_decide_anew(library, executor, progress))
     if as_json:
         print_json(changes)
@@ -79,6 +79,7 @@ def add(
     counts: Counter[str] = Counter(accepted=0, refused=0)
     messages: Counter[str] = Counter()
     with Library(lib, create=True) as library, pool as executor, stage_progress("add", quiet=as_json) as progress:
+        library.check_writable()
         for at in range(0, len(items), _BATCH):
             new = _decided(items[at : at + _BATCH], executor)
             library.add_many(new)
@@ -146,30 +147,6 @@ def _decide_anew(library: Library, executor: Executor, progress: Progress) -> It
         yield from (f"{words[a.decision.accepted]} -> {words[b.decision.accepted]}" for a, b in zip(batch, new, strict=True))
 
 
-@app.command(
-    "list",
-    epilog=example("swefuse library list runs/quickstart/library.db", "swefuse library list runs/quickstart/library.db --refused"),
-)
-def list_entries(
-    lib: LibraryArgument,
-    accepted: Annotated[bool | None, typer.Option("--accepted/--refused", help="Only these.")] = None,
-    refused_by: Annotated[str | None, typer.Option("--refused-by", metavar="CHECK", help="Only what this check refused.")] = None,
-    operator: Annotated[str | None, typer.Option("--operator", help="Only tasks with this kind of bug.")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List trajectories, one a line."""
-    from swefuse.library.store import Filter, Library
-
-    with Library(lib) as library:
-        found = list(library.query(Filter(accepted=accepted, refused_by=refused_by, operator=operator)))
-    if as_json:
-        print_json([asdict(summary) for summary in found])
-        return
-    for row in found:
-        decision = "accepted" if row.accepted else "refused: " + "; ".join(row.reasons)
-        say(f"{row.trajectory_id}  {row.task_id}  {row.source:9} {row.operator:12} {row.model:12} {decision}")
-
-
 @app.command("show", epilog=example("swefuse library show runs/quickstart/library.db 3f9c1e7a20b44d5c8e61"))
 def show(lib: LibraryArgument, trajectory: Annotated[str, typer.Argument(metavar="ID")], as_json: JsonOption = False) -> None:
     """Show one trajectory step by step, with its verdict and the decision."""
@@ -197,33 +174,9 @@ def describe(entry: Entry) -> str:
     return "\n".join([f"task {entry.task.id}: {entry.task.instruction}", *steps, *ending])
 
 
-@app.command("stats", epilog=example("swefuse library stats runs/quickstart/library.db --json"))
-def stats(lib: LibraryArgument, as_json: JsonOption = False) -> None:
-    """Count what was accepted and refused, by kind, source, split, bug and maker, and by reason."""
-    from swefuse.library.store import Library
-
-    with Library(lib) as library:
-        counts, fingerprint = library.stats(), library.fingerprint()
-    if as_json:
-        print_json({**asdict(counts), "fingerprint": fingerprint})
-    else:
-        say(f"{counts.accepted} accepted, {counts.refused} refused; fingerprint of the accepted ones {fingerprint[:16]}")
-        say(tabulate(counts))
-
-
-def tabulate(counts: Stats) -> str:
-    """Counts as lines of text."""
-    lines = []
-    for name, values in counts.by.items():
-        lines += [f"\n{name:24}accepted   refused"]
-        lines += [f"  {value or '(none)':22}{accepted:8}  {refused:8}" for value, (accepted, refused) in values.items()]
-    lines += ["\nrefused by", *(f"  {check:22}{'':8}  {count:8}" for check, count in counts.reasons.items())]
-    return "\n".join(lines)
-
-
 @app.command("verify", epilog=example("swefuse library verify runs/quickstart/library.db"))
 def verify(lib: LibraryArgument, as_json: JsonOption = False) -> None:
-    """Check that every stored body is what its hash says. Exits with 1 if something is damaged."""
+    """Check every body, the index and the full-text index against each other. Exits with 1 if something is damaged."""
     from swefuse.library.store import Library
 
     with Library(lib) as library:

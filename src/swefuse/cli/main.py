@@ -24,6 +24,7 @@ from swefuse.cli import (
     doctor,
     evaluate,
     formats,
+    keeping,
     library,
     masks,
     mutate,
@@ -31,6 +32,7 @@ from swefuse.cli import (
     proof,
     quality,
     quickstart,
+    selecting,
     tasks,
     templates,
     train,
@@ -60,6 +62,8 @@ proof.add_to(tasks.app)
 app.add_typer(tasks.app)
 app.add_typer(collect.app)
 app.add_typer(policy.app)
+selecting.add_to(library.app)
+keeping.add_to(library.app)
 masks.add_to(library.app)
 app.add_typer(library.app)
 app.add_typer(train.app)

@@ -41,9 +41,10 @@ def _version(name: str) -> str:
 
 
 def library(path: Path) -> dict[str, Any]:
-    """Which snapshot of a library it is: how many trajectories are accepted, and a hash over their ids."""
+    """What of a library it is: how many trajectories are accepted, a hash over their ids, and the snapshot, empty without one."""
     with Library(path) as store:
-        return {"trajectories": store.count(Filter(accepted=True)), "snapshot": store.fingerprint()}
+        told = {"snapshot": store.snapshot_name or "", "fingerprint": store.fingerprint()}
+        return {"trajectories": store.count(Filter(accepted=True)), **told}
 
 
 def write(out: Path, stage: str, settings: BaseModel, data: Mapping[str, Any]) -> Path:

@@ -39,6 +39,7 @@ from swefuse.learn.settings import RlvrSettings, ValueSettings, WeightSettings
 from swefuse.learn.tokens import codec_for
 from swefuse.learn.update import Models, Round, fall_back, update
 from swefuse.learn.value import Candidates, Head, fit_baseline, measure, sum_only
+from swefuse.library.snapshots import refuse_writing
 from swefuse.records import Pair, Task, Verdict, content_hash
 from swefuse.sandbox.choose import AUTO, resolve
 from swefuse.scale.executor import ProcessExecutor
@@ -353,6 +354,7 @@ def run(
     passed goes through the gate into it at the end.
     """
     if library is not None:
+        refuse_writing(library)
         settings = settings.model_copy(update={"winners": True})
     steady(settings.seed, 1)
     policy, tokenizer = load(model)

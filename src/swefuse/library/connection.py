@@ -8,11 +8,15 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from swefuse.errors import DataError, InfraError
 from swefuse.library.migrations import APPLICATION_ID, MIGRATIONS, migrate, schema_version
 
 WAIT_S = 60
+_WAL_PAGES = (
+    4000  # 16 MB: each time the log is carried over, a writer waits for the disk, so that is done a quarter as often as usual
+)
 _PROBLEMS: dict[int, tuple[type[DataError] | type[InfraError], str]] = {
     sqlite3.SQLITE_FULL: (InfraError, "the disk is full; free space and run again (this batch was not stored, earlier ones are)"),
     sqlite3.SQLITE_IOERR: (InfraError, "the disk failed or is full (this batch was not stored, earlier ones are)"),
@@ -90,4 +94,54 @@ def connect(path: Path) -> sqlite3.Connection:
 def _raw(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
     db.execute("PRAGMA synchronous=NORMAL")
+    db.execute(f"PRAGMA wal_autocheckpoint={_WAL_PAGES}")
+    db.execute("PRAGMA cache_size=-16000")  # KiB
     return db
+
+
+class Session:
+    """A library's file as each process sees it: a connection of its own, opened when it is first needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connections: dict[int, sqlite3.Connection] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "_connections": {}}
+
+    def db(self) -> sqlite3.Connection:
+        """This process's connection. One that came through a fork is kept and never touched: closing it could harm the parent's."""
+        if os.getpid() not in self._connections:
+            self._connections[os.getpid()] = connect(self.path)
+        return self._connections[os.getpid()]
+
+    def close(self) -> None:
+        """Close this process's connection; the next use opens it again."""
+        db = self._connections.pop(os.getpid(), None)
+        if db is not None:
+            db.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that sees one moment of the file."""
+        with explained(self.path):
+            db = self.db()
+            db.execute("BEGIN")
+            try:
+                yield db
+            finally:
+                db.execute("COMMIT")
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that alone may write; all of it stays or nothing."""
+        with explained(self.path):
+            db = self.db()
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:  # a full disk may have ended it already
+                    db.execute("ROLLBACK")
+                raise

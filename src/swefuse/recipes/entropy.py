@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -33,7 +33,10 @@ from swefuse.verify.noise import KINDS, Noise, NoisyVerify
 Progress = Callable[[int, int], None]
 TEMPERATURES = (1.0, 0.8, 0.6, 0.4, 0.2)
 Objective = Literal["group", "bt", "bt_ties"]
-SMALL: dict[str, Any] = {"noises": ["clean", "false_pass:0.2", "false_pass:0.4"], "objectives": ["group"], "heldout": 240}
+SMALL: dict[str, Any] = {
+    "noises": ["clean", "false_pass:0.2", "false_pass:0.4"], "objectives": ["group"], "heldout": 240, "lams": [], "taus": [],
+}  # fmt: skip
+BEST_OF = 4
 
 
 class EntropyConfig(BaseModel):
@@ -56,6 +59,8 @@ class EntropyConfig(BaseModel):
     heldout: int = Field(450, ge=2, description="held-out tasks")
     lam: float = Field(2.0, ge=0, description="strength of soft, posterior and random")
     tau: float = Field(0.5, ge=0, le=1, description="entropy above which hard drops a pair")
+    lams: list[Annotated[float, Field(ge=0)]] = Field([0.5, 1.0, 4.0], description="further strengths at which soft is run")
+    taus: list[Annotated[float, Field(ge=0, le=1)]] = Field([0.3, 0.7, 0.9], description="further thresholds at which hard is run")
     warmup: int = Field(3, ge=0, description="rounds before weights act")
     normalise: bool = Field(True, description="scale the weights of a round to mean 1")
     head: Literal["residual", "platt"] = Field("platt", description="value head of every arm")
@@ -67,6 +72,17 @@ class EntropyConfig(BaseModel):
         """Put the small budget under what was given."""
         return {**SMALL, **data} if isinstance(data, dict) and data.get("budget", "small") == "small" else data
 
+    @model_validator(mode="after")
+    def _sweeps_act(self) -> Self:
+        """A sweep of a mode that is not compared, or of the value that it has anyway, would be ignored."""
+        for key, mode, own in (("lams", "soft", self.lam), ("taus", "hard", self.tau)):
+            values = getattr(self, key)
+            if values and mode not in self.modes:
+                raise ValueError(f"{key} has no effect, since modes has no {mode}")
+            if own in values or len(set(values)) < len(values):
+                raise ValueError(f"{key} names a value twice, or that of {key[:-1]}, which is run anyway")
+        return self
+
     @field_validator("noises")
     @classmethod
     def _known(cls, noises: list[str]) -> list[str]:
@@ -77,17 +93,23 @@ class EntropyConfig(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One run of stage 2."""
+    """One run of stage 2. ``strength``: the λ of soft or the τ of hard where it is another than the experiment's."""
 
     objective: Objective
     noise: str
     mode: Mode
     seed: int
+    strength: float | None = None
 
     @property
     def name(self) -> str:
-        """For folders and tables."""
-        return f"{self.objective}-{self.noise.replace(':', '')}-{self.mode}-{self.seed}"
+        """For folders."""
+        return f"{self.objective}-{self.noise.replace(':', '')}-{self.weights.replace(' ', '')}-{self.seed}"
+
+    @property
+    def weights(self) -> str:
+        """The mode, with its strength where that is not the experiment's."""
+        return self.mode if self.strength is None else f"{self.mode} {self.strength:g}"
 
 
 def parse_noise(text: str, seed: int) -> Noise:
@@ -113,6 +135,8 @@ def arms(config: EntropyConfig) -> list[Arm]:
                     if mode == "agreement" and not noise.startswith("flaky"):
                         continue  # repeats of an error that stays agree
                     found.append(Arm(objective, noise, mode, seed))
+                    further = {"soft": config.lams, "hard": config.taus}.get(mode, [])
+                    found += [Arm(objective, noise, mode, seed, strength) for strength in further]
     return found
 
 
@@ -120,9 +144,9 @@ def settings(config: EntropyConfig, arm: Arm) -> RlvrSettings:
     """Stage 2 of an arm. The value model learns the rate of false passes, in every arm alike."""
     weight: dict[str, Any] = {"mode": arm.mode, "warmup": config.warmup, "normalise": config.normalise}
     if arm.mode in ("soft", "posterior", "random"):
-        weight["lam"] = config.lam
+        weight["lam"] = config.lam if arm.strength is None else arm.strength
     if arm.mode == "hard":
-        weight["tau"] = config.tau
+        weight["tau"] = config.tau if arm.strength is None else arm.strength
     return RlvrSettings(
         rounds=config.rounds, tasks=config.tasks, objective=arm.objective, seed=arm.seed, save_every=config.rounds,
         value=ValueSettings(head=config.head, noise="learned"), weight=WeightSettings(**weight),
@@ -223,6 +247,7 @@ def _init() -> None:
 
 def _one(config: EntropyConfig, quickstart: Path, out: Path, arm: Arm) -> dict[str, Any]:
     """One arm, from the model after stage 1 to its exact figures."""
+    from swefuse.learn import exact
     from swefuse.learn import model as models
     from swefuse.learn.board import exact_pass, load_board
     from swefuse.learn.rlvr import train
@@ -236,6 +261,8 @@ def _one(config: EntropyConfig, quickstart: Path, out: Path, arm: Arm) -> dict[s
     both = Models(policy, models.load(source.model("sft"))[0], codec_for(tokenizer))
     board = load_board(out / "board.jsonl", heldout(source, config.heldout))
     before = exact_pass(policy, both.codec, board)
+    menu = exact.Menu.of(both.codec, board)
+    start = exact.look(both.reference, menu)
     init_worker(resolve(source.config.tasks.sandbox), True, out / "verdicts.sqlite")
     verify = NoisyVerify(lambda items: verify_many(items, InlineExecutor()), parse_noise(arm.noise, arm.seed))
     folder = out / "arms" / arm.name
@@ -243,9 +270,12 @@ def _one(config: EntropyConfig, quickstart: Path, out: Path, arm: Arm) -> dict[s
     learnt = train(both, source.pools[1][: config.pool], verify, settings(config, arm), folder)
     figures = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     (folder / "state.pt").unlink(missing_ok=True)
+    scores, plain = learnt.head.scores(start), start.numbers[:, 0].tolist()
+    end = exact.look(policy, menu)
     return {
-        "arm": arm.name, "objective": arm.objective, "noise": arm.noise, "mode": arm.mode, "seed": arm.seed,
+        "arm": arm.name, "objective": arm.objective, "noise": arm.noise, "mode": arm.weights, "seed": arm.seed,
         "before": before, "after": exact_pass(policy, both.codec, board),
+        "best_before": exact.best_of(menu, start, plain, BEST_OF), "best_after": exact.best_of(menu, end, scores, BEST_OF),
         "wrong": verify.wrong / max(1, verify.seen), "fitted_false_pass": learnt.baseline.noise[0],
         "effective_share": _mean(row["effective_share"] for row in figures if row["weights_on"]),
         "decisive_accuracy": _mean(row["decisive_accuracy"] for row in figures[len(figures) // 2 :]),

@@ -39,10 +39,10 @@ def build(report: ReportModel, data: ReportData) -> str:
     main = el("main", head, *(el("section", body, id=key) for key, _, body in sections), id="main")
     skip = el("a", "Skip to the results", href="#main", cls="skip")
     body = join([skip, el("div", el("nav", el("ul", *links), aria_label="Sections"), main, cls="page")])
-    return _fill(title, body)
+    return fill(title, body)
 
 
-def _fill(title: str, body: Html) -> str:
+def fill(title: str, body: Html) -> str:
     """Lay title, style, script and body into ``page.html``; only this very style and script may act on the page."""
     folder = files("swefuse.evaluate.html")
     page, css, js = ((folder / f"page.{kind}").read_text("utf-8") for kind in ("html", "css", "js"))
