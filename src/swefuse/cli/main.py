@@ -23,6 +23,7 @@ from swefuse.cli import (
     derive,
     doctor,
     evaluate,
+    exchange,
     formats,
     keeping,
     library,
@@ -65,6 +66,7 @@ app.add_typer(policy.app)
 selecting.add_to(library.app)
 keeping.add_to(library.app)
 masks.add_to(library.app)
+exchange.add_to(library.app)
 app.add_typer(library.app)
 app.add_typer(train.app)
 app.add_typer(bench.app)

@@ -35,7 +35,8 @@ class Format:
     plain form of one whose features are all in ``carries`` and that ``reduce`` has brought into the format's shape, telling what it
     lost. ``detect`` answers what in a value speaks for this format, or None. ``whole``: a file holds one
     trajectory, and its name ends with ``suffix``; else one a line. ``needs``: features without which a row says nothing. ``exact``:
-    a transcript holds all there is, so that nothing is kept beside it.
+    a transcript holds all there is, so that nothing is kept beside it. ``worded``: calls
+    are written into the text in the format's own words, as ``reduce`` does.
     """
 
     name: str
@@ -50,6 +51,12 @@ class Format:
     suffix: str = ".jsonl"
     needs: tuple[str, ...] = ("turns",)
     exact: bool = False
+    worded: bool = False
+
+    @property
+    def holds(self) -> frozenset[str]:
+        """The features that come back as such when a file of the format is read."""
+        return self.carries - {"calls", "arguments", "answers"} if self.worded else self.carries
 
     def reduced(self, transcript: Transcript) -> Reduced:
         """What of a transcript comes back when it is written in this format and read again, and what does not, counted."""

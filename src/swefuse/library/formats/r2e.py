@@ -108,6 +108,8 @@ def _detect_rows(value: Any) -> Sign | None:
 
 _TOLD = frozenset({"turns", "calls", "arguments", "answers", "instance"})
 R2E = Format(
-    "r2e", "R2E-Gym trajectories", _TOLD | {"stop", "patch", "resolved", "reward"}, _take, _make, _detect, _reduce,
+    "r2e", "R2E-Gym trajectories", _TOLD | {"stop", "patch", "resolved", "reward"}, _take, _make, _detect, _reduce, worded=True,
 )  # fmt: skip
-SWEMASTER = Format("swemaster", "SWE-Master rows for fine-tuning", _TOLD, _take_rows, _make_rows, _detect_rows, _reduce_rows)
+SWEMASTER = Format(
+    "swemaster", "SWE-Master rows for fine-tuning", _TOLD, _take_rows, _make_rows, _detect_rows, _reduce_rows, worded=True
+)

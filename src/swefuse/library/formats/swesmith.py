@@ -91,10 +91,10 @@ def _detect(value: Any, style: str) -> Sign | None:
 _TOLD = frozenset({"turns", "calls", "arguments", "answers", "id", "instance", "model", "patch", "resolved"})
 SWESMITH_XML = Format(
     "swesmith-xml", "SWE-smith rows, calls as XML in the text", _TOLD, _take, _make, partial(_detect, style="xml"),
-    partial(in_words, written=as_xml),
+    partial(in_words, written=as_xml), worded=True,
 )  # fmt: skip
 SWESMITH_TICKS = Format(
     "swesmith-ticks", "SWE-smith rows, calls as fenced blocks", _TOLD, _take, _make, partial(_detect, style="ticks"),
-    partial(in_words, written=as_block),
+    partial(in_words, written=as_block), worded=True,
 )  # fmt: skip
 SWESMITH_TOOL = Format("swesmith-tool", "SWE-smith rows, calls of tools", _TOLD, _take, _make, partial(_detect, style="tool"))
