@@ -1,8 +1,8 @@
 """Random trajectories and files through every outside format: how often a law of reading and writing is broken.
 
-``python benchmarks/library_formats.py [--examples N] [--only FORMAT] --json``: for each format as many transcripts, written and read
-again, as files, read and written again. See ``tests/format_cases.py`` for what they hold: line ends of Unicode, half characters,
-arguments that are no JSON, fields that nobody knows.
+``python benchmarks/library_formats.py [--examples N] [--only FORMAT] --json``: for each format as many transcripts, written and
+read again, as files, read and written again. See ``tests/format_cases.py`` for what they hold: line ends of Unicode, half
+characters, arguments that are no JSON, fields that nobody knows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ TESTS = Path(__file__).parent.parent / "tests"
 sys.path[:0] = [str(TESTS)]
 
 from format_cases import NAMES, came_back, files, stayed, transcripts  # noqa: E402 - it lies beside the tests
-
 from swefuse.cli.console import stage_progress  # noqa: E402
 from swefuse.library.formats import FORMATS  # noqa: E402
 
@@ -29,28 +28,35 @@ EXAMPLES = 10_000
 
 def tried(name: str, count: int, progress: Callable[[int, int], None]) -> tuple[int, int]:
     """How many of ``count`` examples, half of each law, broke it, and how many there were."""
+    one, two = (count + 1) // 2, count // 2
+    first = broken(name, transcripts(FORMATS[name]), came_back, one, lambda seen: progress(seen, count))
+    other = broken(name, files(FORMATS[name]), stayed, two, lambda seen: progress(one + seen, count))
+    return first[0] + other[0], first[1] + other[1]
+
+
+def broken(name: str, strategy: Any, law: Callable[[Any, Any], str], count: int, done: Callable[[int], None]) -> tuple[int, int]:
+    """How many of the examples of a strategy break a law, and how many were tried."""
     failed = seen = 0
-    for strategy, law in ((transcripts(FORMATS[name]), came_back), (files(FORMATS[name]), stayed)):
 
-        @settings(
-            max_examples=(count + 1) // 2, deadline=None, database=None, phases=[Phase.generate], derandomize=True,
-            suppress_health_check=list(HealthCheck),
-        )  # fmt: skip
-        @given(strategy)
-        def one(example: Any, law: Callable[[Any, Any], str] = law) -> None:
-            nonlocal failed, seen
-            seen += 1
-            try:
-                told = law(FORMATS[name], example)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is a failure
-                told = f"{name}: {type(error).__name__}: {error}"
-            if told:
-                failed += 1
-                print(told[:500], file=sys.stderr)
-            if seen % 500 == 0:
-                progress(seen, count)
+    @settings(
+        max_examples=count, deadline=None, database=None, phases=[Phase.generate], derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(strategy)
+    def one(example: Any) -> None:
+        nonlocal failed, seen
+        seen += 1
+        try:
+            told = law(FORMATS[name], example)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is a failure
+            told = f"{name}: {type(error).__name__}: {error}"
+        if told:
+            failed += 1
+            print(told[:500], file=sys.stderr)
+        if seen % 500 == 0:
+            done(seen)
 
-        one()
+    one()
     return failed, seen
 
 
