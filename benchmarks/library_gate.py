@@ -82,7 +82,8 @@ def pool(options: argparse.Namespace, folder: Path) -> list[Item]:
     for path in options.library:
         with Library(path) as library:
             items += [(entry.task, entry.trajectory, entry.verdict) for entry in islice(library.iter_accepted(), options.most)]
-    passed = [item for item in items if item[2].outcome is Outcome.PASSED]
+    one_each = {(task.id, one.source): (task, one, verdict) for task, one, verdict in items}  # several ways may be one to the gate
+    passed = [item for item in one_each.values() if item[2].outcome is Outcome.PASSED]
     say(f"{len(passed)} passed: {dict(Counter(f'{t.kind} {t.provenance.source} {one.source}' for t, one, _ in passed))}")
     return passed
 
