@@ -55,7 +55,7 @@ def nano(run: Path) -> dict[str, float]:
 
 def gain(run: Path) -> dict[str, float]:
     """RLVR against the control of equal compute, all held-out tasks and seeds: mean and lower end of the interval, in points."""
-    mean, low, _ = read(run / "seeds.json")["together"]["all"]["rlvr-control"]
+    mean, low, _ = read(run / "seeds.json")["together"]["all"]["differences"]["rlvr-control"]["sampled"]
     return {"rlvr_gain_low": 100 * low, "rlvr_gain": 100 * mean}
 
 

@@ -23,6 +23,7 @@ from swefuse.cli import (
     derive,
     doctor,
     evaluate,
+    exchange,
     formats,
     gate,
     keeping,
@@ -67,6 +68,7 @@ gate.add_to(library.app)
 selecting.add_to(library.app)
 keeping.add_to(library.app)
 masks.add_to(library.app)
+exchange.add_to(library.app)
 app.add_typer(library.app)
 app.add_typer(train.app)
 app.add_typer(bench.app)

@@ -95,7 +95,6 @@ def _raw(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
     db.execute("PRAGMA synchronous=NORMAL")
     db.execute(f"PRAGMA wal_autocheckpoint={_WAL_PAGES}")
-    db.execute("PRAGMA cache_size=-16000")  # KiB
     return db
 
 

@@ -65,7 +65,8 @@ def match(query: str) -> str:
 def where(db: sqlite3.Connection, which: Filter, among: Scope, searched: bool = False) -> tuple[str, dict[str, Any]]:
     """A condition on ``entry`` with its parameters. ``searched``: ``words`` is joined, and ``:match`` put to it, elsewhere."""
     values = {each.name: getattr(which, each.name) for each in fields(which) if getattr(which, each.name) is not None}
-    clauses = [among.where, *(_CLAUSES[name] for name in values if name in _CLAUSES)]
+    held = among.where if which.query is None else f"+{among.where}"  # + keeps SQLite from walking an index where words lead
+    clauses = [held, *(_CLAUSES[name] for name in values if name in _CLAUSES)]
     if which.split is not None:
         clauses.append(f"{split_column(db)} = :split")
     if which.query is not None:
