@@ -26,6 +26,7 @@ from library_faults import EVALUATION, FAULTS, Made, known_function, wrong
 from swefuse.collect.stage import load_trajectories
 from swefuse.library.checks.basic import Item
 from swefuse.library.context import Context
+from swefuse.library.evaluation import evaluation_set
 from swefuse.library.gate import gate
 from swefuse.library.settings import GateConfig
 from swefuse.library.store import Library
@@ -82,7 +83,10 @@ def pool(options: argparse.Namespace, folder: Path) -> list[Item]:
     for path in options.library:
         with Library(path) as library:
             items += [(entry.task, entry.trajectory, entry.verdict) for entry in islice(library.iter_accepted(), options.most)]
-    passed = [item for item in items if item[2].outcome is Outcome.PASSED]
+    held = evaluation_set("heldout", 13).bodies  # templates may draw such a function, and then are no right ones
+    items = [item for item in items if item[0].provenance.body_hash not in held]
+    one_each = {(task.id, one.source): (task, one, verdict) for task, one, verdict in items}  # several ways may be one to the gate
+    passed = [item for item in one_each.values() if item[2].outcome is Outcome.PASSED]
     say(f"{len(passed)} passed: {dict(Counter(f'{t.kind} {t.provenance.source} {one.source}' for t, one, _ in passed))}")
     return passed
 

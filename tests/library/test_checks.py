@@ -282,6 +282,9 @@ def test_functions_and_words_of_an_evaluation_set() -> None:
     few = TASK.model_copy(update={"instruction": " ".join(WORDS.split()[:12])})
     assert contamination(few, walk(WAY, few), V, context) is None
     assert contamination(TASK, final(renamed), V) is None  # no set, no question
+    looked = TASK.model_copy(update={"files": {**TASK.files, "other.py": renamed}})
+    assert contamination(looked, walk(WAY, looked), V, context) is None  # nobody saw it
+    assert contamination(looked, walk(("@view other.py\n", *WAY), looked), V, context) is not None
 
 
 def test_a_task_that_is_held_out_is_not_trained_on() -> None:

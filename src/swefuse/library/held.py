@@ -101,13 +101,14 @@ def renamed(code: str) -> tuple[str, ...]:
 
 
 def alike(one: Trajectory, other: Trajectory, similar: float) -> bool:
-    """Whether two trajectories that end alike go the same way: nearly the same actions, or nearly the same text.
+    """Whether two trajectories of one task that end alike go the same way.
 
-    With the same final files, what an edit writes counts; with other names in them, only what is done to which file.
+    With the same final files they have to look at the same things in the same order, and then edit nearly alike or say nearly the
+    same. With other names in the final files, nearly the same things done to the same files are enough.
     """
     if one.final != other.final:
         return _ratio(_actions(one), _actions(other)) >= similar
-    if _ratio(_actions(one), _actions(other)) < similar:  # else not the same order of looks, whatever the words
+    if _actions(one) != _actions(other):  # another order of looks is another way, whatever the words
         return False
     return _ratio(_edits(one), _edits(other)) >= similar or similarity(_said(one), _said(other)) >= similar
 

@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"^\d+>", re.MULTILINE)
 def contamination(task: Task, trajectory: Trajectory, verdict: Verdict, context: Context = USUAL) -> str | None:
     """The task is not held out, and nothing of it belongs to an evaluation set of the settings.
 
-    That is a function of the files that it changes, before or after, whose body is one of the set's up to names, annotations and
+    That is a function of the files that it changes or views, before or after, whose body is one of the set's up to names, annotations and
     docstring, from three statements on; or as many words in a row as the settings say, in the instruction, the messages, the
     observations or the changed files. The reason names the problem and the words, so that a false alarm can be seen.
 
@@ -32,8 +32,9 @@ def contamination(task: Task, trajectory: Trajectory, verdict: Verdict, context:
 
 
 def _functions(task: Task, trajectory: Trajectory, sets: tuple[EvaluationSet, ...]) -> Iterator[str]:
-    for path in changed_sources(task, trajectory):
-        for text in (task.files.get(path, ""), trajectory.files[path]):
+    looks = {step.action.path for step in trajectory.steps if step.action is not None and step.action.name == "view"}
+    for path in dict.fromkeys((*changed_sources(task, trajectory), *sorted(path for path in looks if path.endswith(".py")))):
+        for text in dict.fromkeys((task.files.get(path, ""), trajectory.files.get(path, ""))):
             for node in definitions(text):
                 likely = [one for one in sets if shape(node) in one.shapes]
                 body = body_hash(node) if likely else ""

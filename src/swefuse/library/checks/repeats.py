@@ -11,9 +11,9 @@ from swefuse.records import Task, Trajectory, Verdict
 def repeats(task: Task, trajectory: Trajectory, verdict: Verdict, context: Context = USUAL) -> str | None:
     """It is no near-duplicate of what was accepted before.
 
-    Of one task: the same final files, whatever the names of variables, reached by nearly the same actions. Of several tasks: the
-    same edit in the same surroundings for the same instruction, in nearly the same text. Distinct tasks are not alike by being of
-    one function, nor are two ways to one solution that look at things in another order.
+    Of one task: the same final files, whatever the names of variables, reached by the same looks and nearly the same words. Of
+    several tasks: the same edit in the same surroundings for the same instruction, in nearly the same text. Distinct tasks are not
+    alike by being of one function, nor are two ways to one solution that look at things in another order.
 
     Example: the trajectory of another sample, word for word -> ``repeats 3f9c1e7a20b44d5c8e61, which solves the same task …``.
     """
