@@ -56,9 +56,18 @@ def test_bad_input_is_refused_by_name_and_nothing_is_written(tmp_path: Path, cap
 def test_what_comes_in_is_verified_where_its_task_is_given(tmp_path: Path, capsys: Capture, task: Task) -> None:
     mended = {"solution.py": task.files["solution.py"].replace("x - x", "x + x")}
     patch = make_patch(task.files, mended).decode()
-    messages = [{"role": "user", "content": "Mend it."}, {"role": "assistant", "content": "Done."}]
-    rows = [{"messages": messages, "instance_id": task.id, "patch": one} for one in (patch, "")]
-    rows.append({"messages": messages, "instance_id": "other__one-1", "patch": patch})
+    rows = [
+        {
+            "messages": [{"role": "user", "content": "Mend it."}, {"role": "assistant", "content": said}],
+            "instance_id": of,
+            "patch": one,
+        }
+        for said, of, one in (
+            ("Done.", task.id, patch),
+            ("I gave up here.", task.id, ""),
+            ("Added, not taken away.", "o__o-1", patch),
+        )
+    ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     save_tasks(tmp_path / "tasks.jsonl", [task])
     given = ["library", "import", str(tmp_path / "l.db"), str(tmp_path / "rows.jsonl")]
@@ -70,6 +79,17 @@ def test_what_comes_in_is_verified_where_its_task_is_given(tmp_path: Path, capsy
     assert main([*given[:2], str(tmp_path / "t.db"), given[3], "--trust", "--workers", "1"]) == 0
     with Library(tmp_path / "t.db") as trusted:
         assert trusted.verify() == [] and sum(1 for _ in trusted.iter_accepted()) == 3
+    capsys.readouterr()
+    assert main(["library", "gate", str(tmp_path / "t.db"), "--json"]) == 0 and told(capsys) == {"accepted -> accepted": 3}
+    assert main(["library", "gate", str(tmp_path / "l.db"), "--json"]) == 0
+    assert told(capsys) == {"accepted -> accepted": 1, "refused -> refused": 2}
+    with Library(tmp_path / "l.db") as library:
+        assert [row.reasons for row in library.query() if row.task_id != task.id] == [
+            ("verdict: unverified: no task 'o__o-1' is given",)
+        ]
+    assert main([*given[:2], str(tmp_path / "s.db"), given[3], "--trust", "--set", 'checks=["syntax", "sintax"]']) == 2
+    assert "there is no check 'sintax'" in capsys.readouterr().err
+    assert main([*given[:2], str(tmp_path / "s.db"), given[3], "--trust", "--workers", "1", "--set", "message=100"]) == 0
     out = tmp_path / "out.jsonl"
     capsys.readouterr()
     assert main(["library", "export", str(tmp_path / "l.db"), str(out), "--to", "swesmith-ticks", "--json"]) == 0

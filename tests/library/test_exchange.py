@@ -48,7 +48,7 @@ def test_the_patch_of_a_known_task_is_verified_and_the_gate_decides() -> None:
 
 def test_what_nobody_can_verify_is_refused_unless_it_is_trusted() -> None:
     one = adopt(brought(instance="other__task-1", resolved=True), "openhands", KNOWN)
-    (refused,), (trusted,) = (judged([one], InlineExecutor(), trust) for trust in (False, True))
+    (refused,), (trusted,) = (judged([one], InlineExecutor(), trust=trust) for trust in (False, True))
     assert not refused.decision.accepted and "unverified: no task 'other__task-1' is given" in refused.decision.reasons[0]
     assert trusted.decision.accepted and "trusted" in trusted.decision.seen["verdict"]
     assert refused.verdict.outcome is Outcome.INFRA, "never a grade"

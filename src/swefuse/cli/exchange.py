@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from swefuse.cli.common import JsonOption, example, extras, print_json, say
+from swefuse.cli.common import ConfigOption, JsonOption, SetOption, example, extras, prepare, print_json, say
 from swefuse.cli.console import stage_progress
-from swefuse.cli.gate import WorkersOption
+from swefuse.cli.gate import WorkersOption, context_of
 from swefuse.cli.library import LibraryArgument, not_empty
 from swefuse.cli.selecting import filtered
 from swefuse.errors import DataError, UserError
@@ -97,6 +97,8 @@ def import_(
         bool, typer.Option("--trust", help="Accept what cannot be verified, if the other checks do, so that it is trained on.")
     ] = False,
     from_: _FROM = "",
+    config: ConfigOption = None,
+    overrides: SetOption = None,
     workers: WorkersOption = 2,
     as_json: JsonOption = False,
 ) -> None:
@@ -106,11 +108,16 @@ def import_(
     """
     from swefuse.library.exchange import adopt, judged, known_by
     from swefuse.library.formats.convert import load
+    from swefuse.library.gate import find_check
+    from swefuse.library.settings import GateConfig
     from swefuse.library.store import Library
     from swefuse.sandbox.choose import AUTO, resolve
     from swefuse.scale import ProcessExecutor
     from swefuse.verify import init_worker
 
+    settings = prepare(GateConfig, config, overrides or ())
+    for name in settings.checks:
+        find_check(name)
     known = known_by(_tasks(tasks or ()))
     loaded = [load(file, from_) for file in files]
     incoming = [adopt(one, each.format.name, known) for each in loaded for one in each.transcripts]
@@ -118,10 +125,13 @@ def import_(
     reasons: Counter[str] = Counter()
     pool = ProcessExecutor(workers, init_worker, (resolve(AUTO),), chunk=8)
     with Library(lib, create=True) as library, pool as executor, stage_progress("import", quiet=as_json) as progress:
+        library.check_writable()
+        context = context_of(library, settings)
         for at in range(0, len(incoming), _BATCH):
             batch = incoming[at : at + _BATCH]
-            entries = judged(batch, executor, trust)
+            entries = judged(batch, executor, context, trust)
             library.add_many(entries)
+            context.held.stored()
             counts.update("accepted" if entry.decision.accepted else "refused" for entry in entries)
             counts["unverified"] += sum(one.candidate is None for one in batch)
             reasons.update(reason for entry in entries for reason in entry.decision.reasons)

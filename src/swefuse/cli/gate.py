@@ -17,8 +17,8 @@ from swefuse.errors import DataError, UserError
 if TYPE_CHECKING:
     from swefuse.library.context import Context
     from swefuse.library.settings import GateConfig
-    from swefuse.library.store import Entry, Library
-    from swefuse.records import Decision, Task, Trajectory
+    from swefuse.library.store import Library
+    from swefuse.records import Decision, Task, Trajectory, Verdict
     from swefuse.scale import Executor
 
 _BATCH = 500
@@ -51,6 +51,7 @@ def gate(
     as_json: JsonOption = False,
 ) -> None:
     """Verify every trajectory again and decide anew, after the gate or the tests changed. Earlier decisions are kept."""
+    from swefuse.library.exchange import again, judged
     from swefuse.library.gate import find_check
     from swefuse.library.settings import GateConfig
     from swefuse.library.store import Library
@@ -67,7 +68,7 @@ def gate(
         if explain is not None:
             entry, context = library.get(explain), context_of(library, settings)
             with ProcessExecutor(1, init_worker, (resolve(AUTO),)) as executor:
-                (new,) = decided([(entry.task, entry.trajectory, entry.verdict.form)], executor, context)
+                (new,) = judged([again(entry.task, entry.trajectory, entry.verdict, entry.decision)], executor, context)
             _explained(settings.checks, new.decision, entry.decision, as_json)
             return
         library.check_writable()
@@ -95,6 +96,7 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Verify collected trajectories again, decide on each, and keep it with the reasons. 1 when none is accepted."""
+    from swefuse.library.exchange import again, judged
     from swefuse.library.gate import find_check
     from swefuse.library.settings import GateConfig
     from swefuse.library.store import Library
@@ -113,7 +115,7 @@ def add(
         library.check_writable()
         context = context_of(library, settings)
         for at in range(0, len(items), _BATCH):
-            new = decided(items[at : at + _BATCH], executor, context)
+            new = judged([again(*item) for item in items[at : at + _BATCH]], executor, context)
             library.add_many(new)
             context.held.stored()
             counts.update("accepted" if entry.decision.accepted else "refused" for entry in new)
@@ -140,7 +142,7 @@ def _told(counts: Counter[str], messages: Counter[str]) -> Iterator[str]:
             yield f"{'':18}and {len(said) - _SHOWN} other reasons: 'swefuse library list LIB --refused-by {name}'"
 
 
-def _collected(folder: Path) -> list[tuple[Task, Trajectory, str | None]]:
+def _collected(folder: Path) -> list[tuple[Task, Trajectory, Verdict | None]]:
     """The trajectories of a folder with their tasks. Raises UserError where it is none, DataError for one without its task."""
     from swefuse.collect.stage import load_trajectories
     from swefuse.tasks.store import load_tasks
@@ -152,7 +154,7 @@ def _collected(folder: Path) -> list[tuple[Task, Trajectory, str | None]]:
     found = load_trajectories(folder / "trajectories.jsonl")
     if lacking := [one.id for one in found if one.task_id not in tasks]:
         raise DataError(f"{folder}/trajectories.jsonl: trajectory {lacking[0]} is of a task that tasks.jsonl does not hold")
-    return [(tasks[one.task_id], one, one.verdict.form if one.verdict else None) for one in found]
+    return [(tasks[one.task_id], one, one.verdict) for one in found]
 
 
 def context_of(library: Library, settings: GateConfig, anew: bool = False) -> Context:
@@ -168,18 +170,6 @@ def context_of(library: Library, settings: GateConfig, anew: bool = False) -> Co
     return Context.prepared(settings, held)
 
 
-def decided(items: Sequence[tuple[Task, Trajectory, str | None]], executor: Executor, context: Context) -> list[Entry]:
-    """Entries of trajectories that are verified now, each in the given form of its task's tests."""
-    from swefuse.library.gate import gate as decide
-    from swefuse.library.store import Entry
-    from swefuse.verify import Candidate, verify_many
-
-    states = [Candidate(task, {**task.files, **one.files}, form, fresh=True) for task, one, form in items]
-    verdicts = list(verify_many(states, executor))
-    judged = [(task, one, verdict) for (task, one, _), verdict in zip(items, verdicts, strict=True)]
-    return [Entry(*item, decision) for item, decision in zip(judged, decide(judged, context=context), strict=True)]
-
-
 def _chosen(library: Library, context: Context, only_old: bool) -> list[str]:
     """The ids of what is decided anew, in their order, which is that of near-duplicates."""
     from swefuse.library.gate import version_of
@@ -192,10 +182,12 @@ def _decide_anew(
     library: Library, chosen: Sequence[str], executor: Executor, progress: Progress, context: Context
 ) -> Iterator[str]:
     """One ``was -> is`` for each trajectory."""
+    from swefuse.library.exchange import again, judged
+
     words = {True: "accepted", False: "refused"}
     for at in range(0, len(chosen), _BATCH):
         batch = [library.get(name) for name in chosen[at : at + _BATCH]]
-        new = decided([(entry.task, entry.trajectory, entry.verdict.form) for entry in batch], executor, context)
+        new = judged([again(entry.task, entry.trajectory, entry.verdict, entry.decision) for entry in batch], executor, context)
         library.add_many(new)
         context.held.stored()
         progress(min(at + _BATCH, len(chosen)), len(chosen))

@@ -17,9 +17,11 @@ from pydantic import ValidationError
 
 from swefuse.collect.dialects import CONVERSATION, DIALECTS, called, conversation, dialect, meaning
 from swefuse.errors import DataError, PatchError
+from swefuse.library.checks.basic import UNVERIFIED
 from swefuse.library.coherence import replay
+from swefuse.library.context import Context
 from swefuse.library.formats.transcript import Call, Trace, Transcript, Turn, merged, with_calls
-from swefuse.library.gate import CHECKS, gate
+from swefuse.library.gate import gate
 from swefuse.library.store import Entry
 from swefuse.policy.base import Message
 from swefuse.records import (
@@ -36,26 +38,27 @@ from swefuse.records import (
 )
 from swefuse.scale import Executor
 from swefuse.verify import Candidate, Patched, verify_many
+from swefuse.verify.kinds import RULES
 from swefuse.verify.patch import apply_patch, make_patch
 from swefuse.workspace import ref
 
 TRANSCRIPT = "transcript"  # a key of PolicyIdentity.parameters
-OURS = ("coherence", "seen", "consistent", "effective", "fresh", "truthful")  # checks of what our own actions did
-UNVERIFIED = "unverified"
+TRUSTED = "trusted when it was imported"
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A transcript as the library has it. ``candidate``: what is to be verified; None where it cannot be, for the reason ``why``.
+    """A trajectory that is to be decided on.
 
-    ``foreign``: its steps are not in our actions.
+    ``candidate``: what is to be verified; None where it cannot be, for the reason ``why``. ``trusted``: somebody said that he
+    believes it although nobody can verify it.
     """
 
     task: Task
     trajectory: Trajectory
     candidate: Candidate | Patched | None
     why: str
-    foreign: bool
+    trusted: bool = False
 
 
 def known_by(tasks: Iterable[Task]) -> dict[str, Task]:
@@ -77,31 +80,41 @@ def adopt(transcript: Transcript, name: str, known: Mapping[str, Task]) -> Incom
     if task is not None and (steps := _in_our_actions(task, transcript)):
         files = {path: text for path, text in steps[1].items() if task.files.get(path) != text}
         one = _trajectory(task, steps[0], files, ref(steps[1]), made)
-        return Incoming(_opening(task, transcript), one, Candidate(task, {**task.files, **files}, fresh=True), "", False)
+        return Incoming(_opening(task, transcript), one, Candidate(task, {**task.files, **files}, fresh=True), "")
     if task is None:
         task = _unknown(transcript, name)
         why = f"no task {transcript.instance!r} is given" if transcript.instance else "it does not say of which task it is"
-        return Incoming(task, _trajectory(task, _steps(transcript, task), {}, ref(task.files), made), None, why, True)
+        return Incoming(task, _trajectory(task, _steps(transcript, task), {}, ref(task.files), made), None, why)
     opened = _opening(task, transcript)
     files, final, why = {}, ref(task.files), "it holds no patch"
     if transcript.patch is not None:
         files, final, why = *_patched(task, transcript.patch), ""
     one = _trajectory(opened, _steps(transcript, task), files, final, made)
     patch = (transcript.patch or "").encode("utf-8", "surrogatepass")
-    return Incoming(opened, one, None if why else Patched(opened, patch, fresh=True), why, True)
+    return Incoming(opened, one, None if why else Patched(opened, patch, fresh=True), why)
 
 
 def _own(entry: Mapping[str, Any]) -> Incoming:
     """The library's own records, which are verified anew like all others."""
     try:
         task, one = Task.model_validate(entry["task"]), Trajectory.model_validate(entry["trajectory"])
-        form = Verdict.model_validate(entry["verdict"]).form if entry.get("verdict") else None
+        verdict = Verdict.model_validate(entry["verdict"]) if entry.get("verdict") else None
     except (KeyError, ValidationError) as error:
         raise DataError(f"the library's records in a transcript cannot be read: {error}") from error
-    kept = stored(one)
-    why = "" if task.suites else "its task has no tests"
-    candidate = None if why else Candidate(task, {**task.files, **one.files}, form or None, fresh=True)
-    return Incoming(task, one, candidate, why, kept is not None and any(step.action is None for step in one.steps))
+    return again(task, one, verdict)
+
+
+def again(task: Task, trajectory: Trajectory, verdict: Verdict | None, decision: Decision | None = None) -> Incoming:
+    """What the library has or a collection wrote, to be verified anew in the form of the verdict, whatever that says.
+
+    ``decision``: the one before; what was trusted in it stays so.
+    """
+    if task.suites or RULES[task.kind].alone:
+        form = verdict.form if verdict else None
+        return Incoming(task, trajectory, Candidate(task, {**task.files, **trajectory.files}, form or None, fresh=True), "")
+    told = verdict.reason.removeprefix(f"{UNVERIFIED}: ") if verdict and verdict.reason.startswith(UNVERIFIED) else ""
+    trusted = decision is not None and TRUSTED in decision.seen.get("verdict", "")
+    return Incoming(task, trajectory, None, told or "its task has no tests", trusted)
 
 
 def _patched(task: Task, patch: str) -> tuple[dict[str, str], str]:
@@ -184,33 +197,29 @@ def _unknown(transcript: Transcript, name: str) -> Task:
     return _opening(task, transcript)
 
 
-def judged(incoming: Sequence[Incoming], executor: Executor, trust: bool = False) -> list[Entry]:
-    """An entry for each. What cannot be verified is refused as ``unverified``; with ``trust`` the other checks decide on it."""
+def judged(incoming: Sequence[Incoming], executor: Executor, context: Context | None = None, trust: bool = False) -> list[Entry]:
+    """An entry for each, verified now. What cannot be verified is refused as ``unverified``; where it is trusted, or ``trust`` is
+    given, the other checks decide on it.
+    """
+    context = Context() if context is None else context
     verdicts = iter(verify_many([one.candidate for one in incoming if one.candidate is not None], executor))
     items = [(one.task, one.trajectory, next(verdicts) if one.candidate else _untried(one)) for one in incoming]
-    foreign = [name for name in CHECKS if name not in OURS]
-    kinds = (tuple(CHECKS), tuple(foreign), tuple(name for name in foreign if name != "verdict"))
+    believed = [one.candidate is None and (trust or one.trusted) for one in incoming]
+    every = context.settings.checks
     decisions: dict[int, Decision] = {}
-    for number, checks in enumerate(kinds):
-        at = [place for place, one in enumerate(incoming) if (2 if one.candidate is None else int(one.foreign)) == number]
-        found = gate([items[place] for place in at], checks) if at else []
+    for checks, wanted in ((every, False), (tuple(name for name in every if name != "verdict"), True)):
+        at = [place for place, one in enumerate(believed) if one is wanted]
+        found = gate([items[place] for place in at], checks, context=context) if at else []
         decisions |= dict(zip(at, found, strict=True))
-    return [
-        Entry(*item, decisions[place] if one.candidate else _unverified(decisions[place], one.why, trust))
-        for place, (item, one) in enumerate(zip(items, incoming, strict=True))
-    ]
+    for place, one in enumerate(incoming):
+        if believed[place]:
+            seen = {**decisions[place].seen, "verdict": f"{UNVERIFIED}: {one.why}; {TRUSTED}"}
+            decisions[place] = decisions[place].model_copy(update={"seen": seen})
+    return [Entry(*item, decisions[place]) for place, item in enumerate(items)]
 
 
 def _untried(one: Incoming) -> Verdict:
     return Verdict(outcome=Outcome.INFRA, form="", reason=f"{UNVERIFIED}: {one.why}")
-
-
-def _unverified(decision: Decision, why: str, trust: bool) -> Decision:
-    seen = {**decision.seen, "verdict": f"{UNVERIFIED}: {why}" + ("; trusted when it was imported" if trust else "")}
-    if trust:
-        return decision.model_copy(update={"seen": seen})
-    reasons = (f"verdict: {UNVERIFIED}: {why}", *decision.reasons)
-    return decision.model_copy(update={"accepted": False, "reasons": reasons, "seen": seen})
 
 
 def stored(trajectory: Trajectory) -> tuple[str, Transcript] | None:

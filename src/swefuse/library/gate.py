@@ -27,6 +27,7 @@ from swefuse.library.coherence import coherence
 from swefuse.library.context import Context
 from swefuse.library.evidence import effective, fresh, seen
 from swefuse.library.looked_at import looked_at
+from swefuse.library.parts import foreign
 from swefuse.library.settings import CHECKS as DEFAULT
 from swefuse.records import Decision, Task, Trajectory, Verdict
 
@@ -61,6 +62,8 @@ CHECKS: dict[str, Check] = {
     "secrets": secrets,
     "tamper": tamper,
 }
+OURS = ("coherence", "observed", "seen", "consistent", "effective", "fresh", "truthful")
+"""Checks of what actions did: of trajectories whose actions are not ours they ask nothing."""
 _WITH_CONTEXT: Mapping[str, Callable[[Task, Trajectory, Verdict, Context], str | None]] = {
     "length": length,
     "contamination": contamination,
@@ -93,6 +96,7 @@ def gate(batch: Sequence[Item], checks: Sequence[str] | None = None, *, context:
         found = [(name, answers[name][position]) for name in names]
         reasons = tuple(f"{name}: {_one_line(text)}" for name, text in found if text is not None)
         told = {name: _one_line(text) for name, text in looked_at(item, context).items() if name in names}
+        told |= dict.fromkeys(told.keys() & OURS, "nothing: its actions are not ours") if foreign(item[1]) else {}
         decisions.append(Decision(accepted=not reasons, reasons=reasons, gate_version=version, seen=told))
     return decisions
 
@@ -135,7 +139,7 @@ def _answers(name: str, batch: Sequence[Item], context: Context) -> list[str | N
         check = _WITH_CONTEXT[name]
         return [check(*item, context) for item in batch]
     plain = find_check(name)
-    return [plain(*item) for item in batch]
+    return [None if name in OURS and foreign(item[1]) else plain(*item) for item in batch]
 
 
-__all__ = ["CHECKS", "DEFAULT", "GATE_VERSION", "Check", "Item", "find_check", "gate", "version_of"]
+__all__ = ["CHECKS", "DEFAULT", "GATE_VERSION", "OURS", "Check", "Item", "find_check", "gate", "version_of"]

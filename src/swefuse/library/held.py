@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from swefuse.code.duplicates import similarity
 from swefuse.code.functions import BUILTINS
-from swefuse.library.parts import changed_files, replaced
+from swefuse.library.parts import changed_files, foreign, replaced
 from swefuse.records import Kind, Task, Trajectory
 from swefuse.workspace import blob_ref
 
@@ -104,8 +104,11 @@ def alike(one: Trajectory, other: Trajectory, similar: float) -> bool:
     """Whether two trajectories of one task that end alike go the same way.
 
     With the same final files they have to look at the same things in the same order, and then edit nearly alike or say nearly the
-    same. With other names in the final files, nearly the same things done to the same files are enough.
+    same. With other names in the final files, nearly the same things done to the same files are enough. Of actions that are not
+    ours nothing is known but the words.
     """
+    if foreign(one) or foreign(other):
+        return similarity(_said(one), _said(other)) >= similar
     if one.final != other.final:
         return _ratio(_actions(one), _actions(other)) >= similar
     if _actions(one) != _actions(other):  # another order of looks is another way, whatever the words

@@ -10,6 +10,11 @@ from functools import lru_cache
 from swefuse.records import Task, Trajectory
 
 
+def foreign(trajectory: Trajectory) -> bool:
+    """Whether its steps are in the actions of another agent: they are text to us, which cannot be carried out again."""
+    return trajectory.source.startswith("import:") and any(step.action is None for step in trajectory.steps)
+
+
 def changed_files(task: Task, trajectory: Trajectory) -> list[str]:
     """Paths that the trajectory leaves otherwise than it found them, sorted; unchanged ones are not its fault."""
     return sorted(path for path, text in trajectory.files.items() if task.files.get(path) != text)

@@ -11,6 +11,7 @@ from swefuse.library.parts import changed_sources
 from swefuse.records import Outcome, Task, Trajectory, Verdict
 from swefuse.verify.kinds import RULES
 
+UNVERIFIED = "unverified"  # begins the reason of a verdict on what nobody can run
 Item = tuple[Task, Trajectory, Verdict]
 Analyse = Callable[[Sequence[tuple[str, str]]], list[lint.Findings]]
 
@@ -41,6 +42,8 @@ def passed(task: Task, trajectory: Trajectory, verdict: Verdict) -> str | None:
     Example: a verdict over the visible calls only -> ``10 of 14 expected tests did not pass, first t4``.
     """
     if not verdict.outcome.graded:
+        if verdict.reason.startswith(f"{UNVERIFIED}: "):
+            return verdict.reason
         return f"not graded ({verdict.outcome}), verify it again: {verdict.reason}"
     if verdict.outcome is not Outcome.PASSED:
         return f"the verdict is {verdict.outcome}"
