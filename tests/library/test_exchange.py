@@ -13,6 +13,7 @@ from swefuse.library import Entry, gate
 from swefuse.library.exchange import adopt, judged, known_by, preferences, stored, transcribed
 from swefuse.library.formats import FORMATS
 from swefuse.library.formats.transcript import Call, Transcript, Turn
+from swefuse.library.parts import foreign
 from swefuse.records import Decision, Outcome
 from swefuse.scale import InlineExecutor
 from swefuse.verify.patch import make_patch
@@ -84,7 +85,7 @@ def test_our_own_trajectories_come_back_as_ours(name: str) -> None:
     text = json.dumps(FORMATS[name].write(given)[0])
     read = FORMATS[name].read(json.loads(text), "here").model_copy(update={"instance": task.id})
     again = adopt(read, name, KNOWN)
-    assert not again.foreign and again.task == task
+    assert not foreign(again.trajectory) and again.task == task
     assert [step.action for step in again.trajectory.steps] == [step.action for step in one.steps]
     assert (again.trajectory.final, again.trajectory.files) == (one.final, one.files)
     (entry,) = judged([again], InlineExecutor())
