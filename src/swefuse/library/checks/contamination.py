@@ -18,9 +18,9 @@ _NUMBER = re.compile(r"^\d+>", re.MULTILINE)
 def contamination(task: Task, trajectory: Trajectory, verdict: Verdict, context: Context = USUAL) -> str | None:
     """The task is not held out, and nothing of it belongs to an evaluation set of the settings.
 
-    That is a function of the files that it changes or views, before or after, whose body is one of the set's up to names, annotations and
-    docstring, from three statements on; or as many words in a row as the settings say, in the instruction, the messages, the
-    observations or the changed files. The reason names the problem and the words, so that a false alarm can be seen.
+    That is a function of the files that it changes or views, before or after, whose body is one of the set's up to names,
+    annotations and docstring, from three statements on; or as many words in a row as the settings say, in the instruction, the
+    messages, the observations or the changed files. The reason names the problem and the words, so that a false alarm can be seen.
 
     Example: ``def total(xs): …`` with the body of ``HumanEval/4`` -> ``solution.py: total is HumanEval/4 of humaneval, …``.
     """
