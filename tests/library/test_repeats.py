@@ -82,6 +82,8 @@ def test_what_a_library_holds_is_loaded_when_it_is_needed() -> None:
 
 def test_names_do_not_count_and_values_do() -> None:
     assert renamed("def f(a):\n    return a + 1  # one\n") == renamed("def g(b): return b + 1")
+    assert renamed("def f(id, sum): return id + sum") == renamed("def g(a, b): return a + b")
+    assert renamed("return sum(a)") != renamed("return min(a)")
     assert renamed("return a + 1") != renamed("return a + 2")
     assert renamed("return a - b") != renamed("return a - a")
     assert renamed("return a.real") != renamed("return a.imag")

@@ -22,6 +22,8 @@ _TOKEN = re.compile(
     r"""|(?P<attribute>\.\s*[^\W\d]\w*)|(?P<name>[^\W\d]\w*)|\w+|[^\w\s]""",
     re.DOTALL,
 )
+_BOUND = re.compile(r"\bdef \w+\(([^)]*)\)|\b(\w+)\s*=(?!=)|\bfor ([\w, ]+) in\b|\bas (\w+)")
+_NAME = re.compile(r"[^\W\d]\w*(?=\s*(?:[:=,]|$))")
 _FIXED = BUILTINS | {*keyword.kwlist, "self", "cls"}
 _BESIDE = (Kind.QA, Kind.TESTGEN, Kind.DOCGEN)  # what they change says little without the code that it is about
 
@@ -88,13 +90,14 @@ def renamed(code: str) -> tuple[str, ...]:
 
     Built-in names and attributes stay. Example: ``def f(a): return a + 1`` and ``def f(b): return b + 1`` give the same.
     """
+    bound = {word for group in _BOUND.findall(code) for word in _NAME.findall(" ".join(group))}  # a variable may be called ``id``
     numbers: dict[str, str] = {}
     found = []
     for match in _TOKEN.finditer(code):
         word = match[0]
         if match.lastgroup == "remark":
             continue
-        if match.lastgroup == "name" and word not in _FIXED:
+        if match.lastgroup == "name" and (word not in _FIXED or (word in BUILTINS and word in bound)):
             word = numbers.setdefault(word, f"v{len(numbers)}")
         found.append(word)
     return tuple(found)
