@@ -81,10 +81,12 @@ def test_what_a_library_holds_is_loaded_when_it_is_needed() -> None:
 
 
 def test_names_do_not_count_and_values_do() -> None:
-    assert renamed("def f(a):\n    return a + 1  # one\n") == renamed("def g(b): return b + 1")
-    assert renamed("return a + 1") != renamed("return a + 2")
-    assert renamed("return a - b") != renamed("return a - a")
-    assert renamed("return a.real") != renamed("return a.imag")
+    assert renamed("def f(a):\n    return a + 1  # one\n") == renamed("def f(b): return b + 1")
+    assert renamed("def f(id, sum): return id + sum") == renamed("def f(a, b): return a + b")
+    assert renamed('def f(a): return f"{a} of {a.b}"') == renamed('def f(c): return f"{c} of {c.b}"')
+    assert renamed("def f(a): return a\n\ndef g(a): return a") == renamed("def f(a): return a\n\ndef g(b): return b")
+    for one, other in [("sum(a)", "min(a)"), ("a + 1", "a + 2"), ("a - b", "a - a"), ("a.real", "a.imag"), ("g(a)", "h(a)")]:
+        assert renamed(f"def f(a, b): return {one}") != renamed(f"def f(a, b): return {other}")
 
 
 @settings(max_examples=60, deadline=None)

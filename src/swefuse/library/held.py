@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import keyword
 import re
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 from functools import lru_cache
 
 from swefuse.code.duplicates import similarity
-from swefuse.code.functions import BUILTINS
 from swefuse.library.parts import changed_files, foreign, replaced
 from swefuse.records import Kind, Task, Trajectory
 from swefuse.workspace import blob_ref
@@ -22,7 +20,15 @@ _TOKEN = re.compile(
     r"""|(?P<attribute>\.\s*[^\W\d]\w*)|(?P<name>[^\W\d]\w*)|\w+|[^\w\s]""",
     re.DOTALL,
 )
-_FIXED = BUILTINS | {*keyword.kwlist, "self", "cls"}
+_PART = re.compile(r"^(?=\s*(?:async )?def )", re.MULTILINE)  # a function with what stands before the next one
+_BOUND = re.compile(  # parameters, what is assigned, loops, what ``as`` names
+    r"\bdef \w+\(([^)]*)\)|^\s*([\w, ()*]+?)\s*[-+*/|&]?=(?!=)|\b(\w+)\s*:?=(?!=)"
+    r"|\bfor ([\w, ()]+) in\b|\bas (\w+)|\blambda ([\w, ]+):",
+    re.MULTILINE,
+)
+_NAME = re.compile(r"[^\W\d]\w*(?=\s*(?:[:=,)]|$|\s))")
+_INSIDE = re.compile(r"\{[^{}]*\}")
+_WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _BESIDE = (Kind.QA, Kind.TESTGEN, Kind.DOCGEN)  # what they change says little without the code that it is about
 
 
@@ -84,20 +90,28 @@ def keys(task: Task, trajectory: Trajectory) -> tuple[str, str]:
 
 @lru_cache(maxsize=256)
 def renamed(code: str) -> tuple[str, ...]:
-    """The tokens of code, names numbered in the order in which they first appear; comments and layout are left out.
+    """The tokens of code, the variables of each function numbered in the order in which they first appear.
 
-    Built-in names and attributes stay. Example: ``def f(a): return a + 1`` and ``def f(b): return b + 1`` give the same.
+    Comments and layout are left out; names that are not bound in a function stay, such as those of other functions.
+    Example: ``def f(a): return a + 1`` and ``def f(b): return b + 1`` give the same.
     """
+    return tuple(token for part in _PART.split(code) for token in _numbered(part))
+
+
+def _numbered(part: str) -> Iterator[str]:
+    bound = {word for group in _BOUND.findall(part) for word in _NAME.findall(" ".join(group))} - {"self", "cls"}
     numbers: dict[str, str] = {}
-    found = []
-    for match in _TOKEN.finditer(code):
-        word = match[0]
-        if match.lastgroup == "remark":
-            continue
-        if match.lastgroup == "name" and word not in _FIXED:
-            word = numbers.setdefault(word, f"v{len(numbers)}")
-        found.append(word)
-    return tuple(found)
+
+    def number(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0], f"v{len(numbers)}") if match[0] in bound else match[0]
+
+    for match in _TOKEN.finditer(part):
+        if match.lastgroup == "name":
+            yield number(match)
+        elif match.lastgroup == "text" and "f" in match[0][:2].lower():
+            yield _INSIDE.sub(lambda found: _WORD.sub(number, found[0]), match[0])
+        elif match.lastgroup != "remark":
+            yield match[0]
 
 
 def alike(one: Trajectory, other: Trajectory, similar: float) -> bool:
