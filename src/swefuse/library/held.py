@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import keyword
 import re
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
@@ -22,7 +23,8 @@ _TOKEN = re.compile(
 )
 _PART = re.compile(r"^(?=\s*(?:async )?def )", re.MULTILINE)  # a function with what stands before the next one
 _BOUND = re.compile(  # parameters, what is assigned, loops, what ``as`` names
-    r"\bdef \w+\(([^)]*)\)|^\s*([\w, ()*]+?)\s*[-+*/|&]?=(?!=)|\b(\w+)\s*:?=(?!=)"
+    r"\bdef \w+\(([^)]*)\)|^\s*([\w, ()*]+?)\s*[-+*/|&]?=(?!=)"
+    r"|^[ \t]*(?!else\b|try\b|finally\b)(\w+)[ \t]*:[ \t]*(?=[\w\"'])|\b(\w+)\s*:?=(?!=)"
     r"|\bfor ([\w, ()]+) in\b|\bas (\w+)|\blambda ([\w, ]+):",
     re.MULTILINE,
 )
@@ -99,7 +101,7 @@ def renamed(code: str) -> tuple[str, ...]:
 
 
 def _numbered(part: str) -> Iterator[str]:
-    bound = {word for group in _BOUND.findall(part) for word in _NAME.findall(" ".join(group))} - {"self", "cls"}
+    bound = {word for group in _BOUND.findall(part) for word in _NAME.findall(" ".join(group))} - {"self", "cls", *keyword.kwlist}
     numbers: dict[str, str] = {}
 
     def number(match: re.Match[str]) -> str:
