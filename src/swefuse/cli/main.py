@@ -31,6 +31,7 @@ from swefuse.cli import (
     proof,
     quality,
     quickstart,
+    solve,
     tasks,
     templates,
     train,
@@ -65,6 +66,7 @@ app.add_typer(library.app)
 app.add_typer(train.app)
 app.add_typer(bench.app)
 evaluate.add_to(app)
+solve.add_to(app)
 verify.add_to(app)
 
 

@@ -32,8 +32,8 @@ _PATH = re.compile(r"[\w./\\-]+\.py\b")
 _ENDING = re.compile(r"(?<=\w{4})(?:ing|ed|es|s)$")
 _COMMON = frozenset(
     _WORD.findall(
-        """a an and are as assert at be but by can class def do does else error expected fail fails failed false file for from get got
-        has have if import in instead is it its line none not of on or pass raise return self should so test tests than that the
+        """a an and are as assert at be but by can class def do does else error expected fail fails failed false file for from get
+        got has have if import in instead is it its line none not of on or pass raise return self should so test tests than that the
         then there this to true try was we when which while will with would you"""
     )
 )

@@ -23,6 +23,7 @@ from swefuse.tasks.spec import MODULE
 from swefuse.workspace import apply_edit, ref
 
 TAB = 4
+MOST_LINES = 150  # of a function that is shown; the tasks of the training have some ten
 MOST_SHOWN = 4  # failing tests whose words are shown
 _ASYNC = re.compile(r"async\s+(?=def\b)")
 _WHERE = re.compile(r"where (.+?) = (?:[\w.]*\.)?(\w+)\((.*)\)$")
@@ -79,8 +80,11 @@ class View:
 def view(text: str, one: Definition, tests: Sequence[str], words: bool = True) -> View | None:
     """The function of a file as a task, with the rows of failing ``tests``; without ``words`` not even its name is told.
 
-    None for a function that has no open edit, or cannot be shown by itself, such as one behind other code on its line.
+    None for a function that has no open edit, is longer than MOST_LINES, or cannot be shown by itself, such as one behind other
+    code on its line.
     """
+    if one.last - one.line >= MOST_LINES:
+        return None
     rows = text.split("\n")[one.line - 1 : one.last]
     plain = [row.removesuffix("\r") for row in rows]
     margin = plain[0][: len(plain[0]) - len(plain[0].lstrip())] if plain else ""
