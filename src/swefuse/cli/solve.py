@@ -50,9 +50,7 @@ def solve(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the diff here too.")] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Write the chosen candidate into the working copy.")] = False,
     unproven: Annotated[bool, typer.Option("--unproven", help="With --apply: also one that no test has proven.")] = False,
-    hide_tests: Annotated[
-        bool, typer.Option("--hide-tests", help="Tell the model nothing of the tests; they judge.")
-    ] = False,
+    hide_tests: Annotated[bool, typer.Option("--hide-tests", help="Tell the model nothing of the tests; they judge.")] = False,
     no_tests: Annotated[bool, typer.Option("--no-tests", help="Run no tests. Nothing is proven then.")] = False,
     environment: Annotated[
         str, typer.Option("--environment", metavar="NAME", help="To run tests in; auto: with what the project needs, installed.")

@@ -89,11 +89,9 @@ class Chooser:
         replies = self.policy.likeliest(requests, most + SPARE) if requests else []
         shown = [(suspect, one, own) for (suspect, one), own in zip(views, replies, strict=True) if own]
         total = sum(suspect.score for suspect, _, _ in shown) or 1.0
-        found = [
-            (suspect.score / total * _chance(reply), suspect, one, reply) for suspect, one, own in shown for reply in own
-        ]  # fmt: skip
+        rows = [(suspect.score / total * _chance(reply), suspect, one, reply) for suspect, one, own in shown for reply in own]
         made: dict[tuple[str, str], Proposal] = {}
-        for chance, suspect, one, reply in sorted(found, key=lambda row: -row[0]):
+        for chance, suspect, one, reply in sorted(rows, key=lambda row: -row[0]):
             text = edited(one, reply.choice.action) if reply.choice else None
             if text is not None and (suspect.path, text) not in made:
                 made[suspect.path, text] = Proposal(

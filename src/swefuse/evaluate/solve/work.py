@@ -222,7 +222,7 @@ def _task(state: dict[str, str], observed: Observed | None, suspects: Sequence[S
     """The working copy with the tests that decide; the files that are suspected come first among those that may be edited."""
     first = dict.fromkeys(one.path for one in suspects)
     editable = tuple(dict.fromkeys([*first, *(path for path in sorted(state) if is_source(path))]))
-    suites = ()
+    suites: tuple[Suite, ...] = ()
     if observed is not None:
         suites = (
             Suite(form="pytest", files=observed.files, fail_to_pass=observed.failing, pass_to_pass=observed.passing),
