@@ -35,6 +35,7 @@ from swefuse.cli import (
     quality,
     quickstart,
     selecting,
+    solve,
     tasks,
     templates,
     train,
@@ -73,6 +74,7 @@ app.add_typer(library.app)
 app.add_typer(train.app)
 app.add_typer(bench.app)
 evaluate.add_to(app)
+solve.add_to(app)
 verify.add_to(app)
 
 

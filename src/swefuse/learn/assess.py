@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from swefuse.errors import DataError
 from swefuse.learn import model as models
+from swefuse.learn.entropy import Probabilities
 from swefuse.learn.learnt import Learnt
 from swefuse.learn.rollouts import Rollouts, choice_group, describe
 from swefuse.learn.settings import RlvrSettings
@@ -48,6 +49,20 @@ class Assessor:
             scores = iter(self.learnt.head.scores(known))
         models.give_back()
         return [[next(scores) if group is not None else 0.0 for _ in members] for _, members, group in chosen]
+
+    def verdicts(
+        self, tasks: Sequence[Task], groups: Sequence[Sequence[Trajectory]], pairs: Sequence[tuple[int, int]]
+    ) -> list[Probabilities]:
+        """(a better, b better, tie) for pairs of candidates, which count task by task and need not be of one task.
+
+        Raises DataError where nothing was chosen in one of the tasks.
+        """
+        chosen = [choice_group(task, members, self.codec) for task, members in zip(tasks, groups, strict=True)]
+        if any(group is None for group in chosen):
+            raise DataError("the value model compares what was chosen, and in some of these candidates nothing was")
+        data = Rollouts(tuple(tasks), tuple(map(tuple, groups)), tuple(group for group in chosen if group is not None))
+        known = describe(self.reference, data, self.settings.micro_batch, self.pad)
+        return self.learnt.head.verdicts(known, pairs)
 
     def measure(self) -> dict[str, Any]:
         """Accuracy of head, Platt baseline, sum of log-probs and majority class on the pairs of all candidates that were ``seen``.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from swefuse.errors import DataError, InfraError
 from swefuse.policy.base import Choice, Freedom, Reply, Request, Usage
 from swefuse.policy.sampler import Masker, Sampled, Sampling, sample
-from swefuse.policy.trie import Draw, build_trie, most_tokens, run_trie
+from swefuse.policy.trie import Draw, build_trie, likeliest, most_tokens, run_trie
 from swefuse.records import PolicyIdentity, Step, Task, TokenTrace
 
 if TYPE_CHECKING:
@@ -87,6 +87,27 @@ class LocalPolicy:
         """One reply for each request; forced moves cost nothing. Raises DataError where there are neither choices nor freedom."""
         replies = dict(pair for part in self.parts(requests) for pair in part)
         return [replies[number] for number in range(len(requests))]
+
+    def likeliest(self, requests: Sequence[Request], most: int) -> list[list[Reply]]:
+        """The ``most`` most probable replies to each closed request, the most probable first, with their exact probabilities.
+
+        None to a request whose row is longer than the model reads.
+        """
+        rows = [self.encoder.row(request.task, request.steps, prompt=True).ids for request in requests]
+        messages = [self.encoder.messages(request.task, request.choices) for request in requests]
+        room = most_tokens(self.model)
+        sizes = [len(row) + max(map(len, listed)) for row, listed in zip(rows, messages, strict=True)]
+        order = [n for n in sorted(range(len(rows)), key=sizes.__getitem__) if room is None or sizes[n] <= room]
+        found: list[list[Reply]] = [[] for _ in requests]
+        was_training = self.model.training
+        self.model.train(False)
+        for at in range(0, len(order), self.batch):
+            part = order[at : at + self.batch]
+            tries = [build_trie(messages[n]) for n in part]
+            for n, draws in zip(part, likeliest(self.model, [rows[n] for n in part], tries, most, self.temperature), strict=True):
+                found[n] = [_reply(requests[n], draw) for draw in draws]
+        self.model.train(was_training)
+        return found
 
     def parts(self, requests: Sequence[Request]) -> Iterator[list[tuple[int, Reply]]]:
         """The replies of ``act`` by number, a batch of prompts at a time, for whoever has work to do between them."""

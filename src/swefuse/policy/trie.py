@@ -103,13 +103,38 @@ class _Stretch:
         return self.tokens if self.end.children else self.tokens[:-1]
 
 
-@torch.no_grad()
 def run_trie(model: PreTrainedModel, prompts: Sequence[Sequence[int]], draws: Sequence[Draw], temperature: float) -> None:
     """Move every draw to a leaf."""
-    rows = _Rows(model, prompts)
-    roots = {draw.prompt: draw.node for draw in draws}
-    first = {number: _place(rows.logits[number], node, (), temperature) for number, node in roots.items()}
+    rows, first = _begin(model, prompts, {draw.prompt: draw.node for draw in draws}, temperature)
     active = [(_Best if draw.greedy else _Sampled)(draw, first[draw.prompt]) for draw in draws if draw.node.children]
+    _walk(rows, active, temperature)
+
+
+def likeliest(
+    model: PreTrainedModel, prompts: Sequence[Sequence[int]], tries: Sequence[Node], most: int, temperature: float
+) -> list[list[Draw]]:
+    """The ``most`` most probable messages of each trie behind its prompt, the most probable first; all where there are no more.
+
+    Nothing is sampled: a best-first search that goes on after its first leaf meets the leaves in the order of their probability.
+    """
+    rows, first = _begin(model, prompts, dict(enumerate(tries)), temperature)
+    draws = [Draw(trie, random.Random(0), number, True) for number, trie in enumerate(tries)]
+    active = {draw.prompt: _Best(draw, first[draw.prompt], most) for draw in draws if draw.node.children}
+    _walk(rows, list(active.values()), temperature)
+    return [active[number].leaves if number in active else [draw] for number, draw in enumerate(draws)]
+
+
+@torch.no_grad()
+def _begin(
+    model: PreTrainedModel, prompts: Sequence[Sequence[int]], roots: dict[int, Node], temperature: float
+) -> tuple[_Rows, dict[int, _Place]]:
+    """The prompts, read, and where the tries begin."""
+    rows = _Rows(model, prompts)
+    return rows, {number: _place(rows.logits[number], node, (), temperature) for number, node in roots.items()}
+
+
+@torch.no_grad()
+def _walk(rows: _Rows, active: Sequence[_Sampled | _Best], temperature: float) -> None:
     while active:
         stretches: dict[tuple[int, int], _Stretch] = {}
         moves = []
@@ -164,10 +189,14 @@ class _Sampled:
 
 
 class _Best:
-    """Best-first search for the most probable message: a longer prefix is never more probable, so the first leaf is the best."""
+    """Best-first search for the most probable message: a longer prefix is never more probable, so the first leaf is the best.
 
-    def __init__(self, draw: Draw, place: _Place) -> None:
-        self._draw = draw
+    ``leaves``: those that were met, at most ``most``, the best first.
+    """
+
+    def __init__(self, draw: Draw, place: _Place, most: int = 1) -> None:
+        self._draw, self._most = draw, most
+        self.leaves: list[Draw] = []
         self._ways: list[tuple[float, int, Draw, _Place, int]] = []
         self._serial = 0
         self.done = False
@@ -190,8 +219,11 @@ class _Best:
         if place is not None:
             self._branch(draw, place)
             return
+        self.leaves.append(draw)
+        if len(self.leaves) < self._most and self._ways:
+            return
         for name in ("node", "ids", "logprobs", "raw", "entropies"):
-            setattr(self._draw, name, getattr(draw, name))
+            setattr(self._draw, name, getattr(self.leaves[0], name))
         self.done = True
 
 

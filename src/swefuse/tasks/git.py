@@ -129,6 +129,7 @@ _ENVIRONMENT = {
     "PATH": os.environ.get("PATH", ""),
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_OPTIONAL_LOCKS": "0",
     "LC_ALL": "C.UTF-8",
 }
 _SAFE = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
@@ -192,6 +193,17 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.stdout.close()
     process.kill()
     process.wait()
+
+
+def listed(folder: Path) -> list[str] | None:
+    """Paths below a folder of a work tree, as seen from there: tracked ones, and untracked ones that are not ignored.
+
+    None where git knows nothing of the folder, or is not installed. Nothing is written, not even an index brought up to date.
+    """
+    if shutil.which("git") is None:
+        return None
+    found = _git(["-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+    return sorted({name.decode("utf-8", "surrogateescape") for name in found.split(b"\0") if name}) or None
 
 
 @lru_cache(maxsize=8)
