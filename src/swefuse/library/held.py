@@ -23,8 +23,8 @@ _TOKEN = re.compile(
 )
 _PART = re.compile(r"^(?=\s*(?:async )?def )", re.MULTILINE)  # a function with what stands before the next one
 _BOUND = re.compile(  # parameters, what is assigned, loops, what ``as`` names
-    r"\bdef \w+\(([^)]*)\)|^\s*([\w, ()*]+?)\s*[-+*/|&]?=(?!=)|^[ \t]*(?!else\b|try\b|finally\b)(\w+)[ \t]*:[ \t]*(?=[\w\"'])|\b(\w+)\s*:?=(?!=)"
-    r"|\bfor ([\w, ()]+) in\b|\bas (\w+)|\blambda ([\w, ]+):",
+    r"\bdef \w+\(([^)]*)\)|^\s*([\w, ()*]+?)\s*[-+*/|&]?=(?!=)|^[ \t]*(?!else\b|try\b|finally\b)(\w+)[ \t]*:[ \t]*(?=[\w\"'])"
+    r"|\b(\w+)\s*:?=(?!=)|\bfor ([\w, ()]+) in\b|\bas (\w+)|\blambda ([\w, ]+):",
     re.MULTILINE,
 )
 _NAME = re.compile(r"[^\W\d]\w*(?=\s*(?:[:=,)]|$|\s))")
