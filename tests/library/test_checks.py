@@ -16,6 +16,7 @@ from swefuse.library.checks.size import length
 from swefuse.library.checks.tamper import tamper
 from swefuse.library.context import Context
 from swefuse.library.evaluation import EvaluationSet
+from swefuse.library.gate import find_check, gate
 from swefuse.library.settings import GateConfig
 from swefuse.records import Action, Call, Kind, Step, Suite, Task, Trajectory
 
@@ -296,3 +297,17 @@ def test_the_honest_way_passes_all_of_them() -> None:
     one = item()
     assert [check(*one) for check in (observed, length, licence, secrets, tamper, contamination)] == [None] * 6
     assert isinstance(one[1].steps[2], Step) and FIX in WAY and one[0].kind is Kind.BUGFIX
+
+
+@pytest.mark.parametrize(
+    ("check", "line", "told"), [("types", "TOTAL: int = 'none'", "assignment"), ("bandit", "import telnetlib", "B401")]
+)
+def test_analysers_that_are_asked_for_refuse_what_is_new(check: str, line: str, told: str) -> None:
+    task, one, verdict = item()
+    (path,) = one.files
+    worse = one.model_copy(update={"files": {path: f"{one.files[path]}\n\n{line}\n"}})
+    context = Context(GateConfig(checks=("syntax", check)))
+    right, wrong = gate([(task, one, verdict), (task, worse, verdict)], context=context)
+    assert right.accepted and right.gate_version.endswith(f"with syntax, {check}")
+    assert not wrong.accepted and wrong.reasons[0].startswith(f"{check}: {path}: {told}")
+    assert find_check(check)(task, worse, verdict) == wrong.reasons[0].removeprefix(f"{check}: ")

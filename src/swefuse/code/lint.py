@@ -9,11 +9,10 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from swefuse.errors import InfraError
 
@@ -36,9 +35,14 @@ def lint(files: Sequence[tuple[str, str]]) -> list[Findings]:
     ``# noqa`` is not obeyed; syntax errors are left to those who compile. Paths count only as far as rules look at them
     (``__init__.py``, ``.pyi``). Raises InfraError when ruff fails.
     """
+    return analysed(files, _ruff)
+
+
+def analysed(files: Sequence[tuple[str, str]], run: Callable[[Path], Iterable[tuple[str, str]]]) -> list[Findings]:
+    """The same by any analyser: ``run`` is given a folder with all files and tells ``(path, finding)`` of what it sees there."""
     names: dict[tuple[str, str], str] = {}
     for path, text in files:
-        names.setdefault((_role(path), text), f"{len(names)}{_role(path)}")
+        names.setdefault((_role(path), text), f"m{len(names)}{_role(path)}")
     found: dict[str, Findings] = {name: Counter() for name in names.values()}
     if names:
         with tempfile.TemporaryDirectory(prefix="swefuse-lint-") as folder:
@@ -48,11 +52,8 @@ def lint(files: Sequence[tuple[str, str]]) -> list[Findings]:
                 if "/" in name:
                     target.parent.mkdir()
                 target.write_bytes(text.encode("utf-8", "replace"))
-            for row in _ruff(root):
-                # a row without such a code is a syntax error, which is not ours to report
-                if row["code"] and _CODE.fullmatch(row["code"]):
-                    message = re.sub(r"\bline \d+", "line", row["message"])
-                    found[Path(row["filename"]).relative_to(root).as_posix()][f"{row['code']} {message}"] += 1
+            for place, finding in run(root):
+                found[(root / place).relative_to(root).as_posix()][re.sub(r"\bline \d+", "line", finding)] += 1
     return [found[names[_role(path), text]] for path, text in files]
 
 
@@ -61,16 +62,31 @@ def _role(path: str) -> str:
     return f"/{pure.name}" if pure.stem == "__init__" else pure.suffix
 
 
-def _ruff(root: Path) -> list[dict[str, Any]]:
-    # -P: nothing that lies in the current folder is imported; RUFF_*: the user's settings are not the gate's
-    command = [sys.executable, "-P", "-m", "ruff", "check", "--isolated", "--no-cache", "--no-respect-gitignore", "--ignore-noqa"]
-    command += ["--exit-zero", "--quiet", "--output-format", "json", "--select", RULES, "--ignore", IGNORED, str(root)]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RUFF_")}
+def _ruff(root: Path) -> Iterator[tuple[str, str]]:
+    command = ["ruff", "check", "--isolated", "--no-cache", "--no-respect-gitignore", "--ignore-noqa", "--exit-zero", "--quiet"]
+    for row in json.loads(output([*command, "--output-format", "json", "--select", RULES, "--ignore", IGNORED, str(root)], (0,))):
+        # a row without such a code is a syntax error, which is not ours to report
+        if row["code"] and _CODE.fullmatch(row["code"]):
+            yield row["filename"], f"{row['code']} {row['message']}"
+
+
+def output(command: Sequence[str], good: Sequence[int], folder: Path | None = None) -> bytes:
+    """What a module of this Python prints that is run in a process of its own. Raises InfraError for another exit status."""
+    # -P: nothing that lies in the current folder is imported; *_: the user's settings are not the gate's
+    own = tuple(f"{command[0].upper()}{sign}" for sign in ("_", "PATH"))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     try:
-        done = subprocess.run(command, capture_output=True, env=environment, timeout=_TIMEOUT_S, check=False)  # noqa: S603 - fixed words
-        rows: list[dict[str, Any]] = json.loads(done.stdout) if done.returncode == 0 else []
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        done = subprocess.run(  # noqa: S603 - fixed words
+            [sys.executable, "-P", "-m", *command],
+            capture_output=True,
+            env=environment,
+            timeout=_TIMEOUT_S,
+            check=False,
+            cwd=folder,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
         raise InfraError(f"static analysis could not run: {error}") from error
-    if done.returncode != 0:
-        raise InfraError(f"ruff ended with {done.returncode}: {done.stderr.decode(errors='replace')[-500:].strip()}")
-    return rows
+    if done.returncode not in good or (not done.stdout.strip() and done.returncode):
+        told = (done.stderr or done.stdout).decode(errors="replace")[-500:].strip()
+        raise InfraError(f"{command[0]} ended with {done.returncode}: {told}")
+    return done.stdout

@@ -12,9 +12,9 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from swefuse.code import lint
+from swefuse.code import analysers, lint
 from swefuse.errors import ConfigError, nearest
-from swefuse.library.checks.basic import Item, new_findings, passed, static, syntax, trainable
+from swefuse.library.checks.basic import Item, bandit, new_findings, passed, static, syntax, trainable, types
 from swefuse.library.checks.contamination import contamination
 from swefuse.library.checks.licence import licence
 from swefuse.library.checks.observed import observed
@@ -62,6 +62,8 @@ CHECKS: dict[str, Check] = {
     "secrets": secrets,
     "tamper": tamper,
 }
+OPTIONAL: dict[str, Check] = {"types": types, "bandit": bandit}
+"""Checks of ours that are made only where the settings name them."""
 OURS = ("coherence", "observed", "seen", "consistent", "effective", "fresh", "truthful")
 """Checks of what actions did: of trajectories whose actions are not ours they ask nothing."""
 _WITH_CONTEXT: Mapping[str, Callable[[Task, Trajectory, Verdict, Context], str | None]] = {
@@ -70,7 +72,9 @@ _WITH_CONTEXT: Mapping[str, Callable[[Task, Trajectory, Verdict, Context], str |
     "licence": licence,
     "secrets": secrets,
 }
-_TOGETHER: Mapping[str, Callable[[Sequence[tuple[str, str]]], list[lint.Findings]]] = {"static": lint.lint}
+_TOGETHER: Mapping[str, Callable[[Sequence[tuple[str, str]]], list[lint.Findings]]] = {
+    "static": lint.lint, "types": analysers.mypy, "bandit": analysers.bandit,
+}  # fmt: skip
 
 
 def gate(batch: Sequence[Item], checks: Sequence[str] | None = None, *, context: Context | None = None) -> list[Decision]:
@@ -114,11 +118,11 @@ def version_of(context: Context, checks: Sequence[str] | None = None) -> str:
 
 def find_check(name: str) -> Check:
     """A check by name, or by ``package.module:function``. Raises ConfigError when there is no such thing."""
-    if name in CHECKS:
-        return CHECKS[name]
+    if name in CHECKS or name in OPTIONAL:
+        return CHECKS.get(name) or OPTIONAL[name]
     module, colon, attribute = name.partition(":")
     if not colon:
-        raise ConfigError(f"there is no check {name!r}{nearest(name, CHECKS)}; your own: 'package.module:function'")
+        raise ConfigError(f"there is no check {name!r}{nearest(name, (*CHECKS, *OPTIONAL))}; your own: 'package.module:function'")
     try:
         check: Check = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
@@ -142,4 +146,4 @@ def _answers(name: str, batch: Sequence[Item], context: Context) -> list[str | N
     return [None if name in OURS and foreign(item[1]) else plain(*item) for item in batch]
 
 
-__all__ = ["CHECKS", "DEFAULT", "GATE_VERSION", "OURS", "Check", "Item", "find_check", "gate", "version_of"]
+__all__ = ["CHECKS", "DEFAULT", "GATE_VERSION", "OPTIONAL", "OURS", "Check", "Item", "find_check", "gate", "version_of"]

@@ -32,6 +32,8 @@ def looked_at(item: tuple[Task, Trajectory, Verdict], context: Context) -> Mappi
         "syntax": sources,
         "verdict": f"{verdict.outcome}, {expected} tests as {verdict.form}, {verdict.repeats} times, {verdict.sandbox}",
         "static": f"{lint.identity()}: {sources}",
+        "types": f"mypy: {sources}",
+        "bandit": f"bandit: {sources}",
         "coherence": f"{steps} steps, {writes} writes, from {trajectory.initial} to {trajectory.final}",
         "observed": f"{names['view']} views, {names['search']} searches, {names['test']} tests",
         "seen": f"{writes} writes and {len(thoughts)} thoughts against {steps} observations",

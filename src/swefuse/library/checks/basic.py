@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 
-from swefuse.code import lint
+from swefuse.code import analysers, lint
 from swefuse.library.parts import changed_sources
 from swefuse.records import Outcome, Task, Trajectory, Verdict
 from swefuse.verify.kinds import RULES
@@ -68,6 +68,22 @@ def static(task: Task, trajectory: Trajectory, verdict: Verdict) -> str | None:
     Example: the fix adds ``import os`` and does not use it -> ``m.py: F401 `os` imported but unused``.
     """
     return new_findings([(task, trajectory, verdict)])[0]
+
+
+def types(task: Task, trajectory: Trajectory, verdict: Verdict) -> str | None:
+    """mypy finds nothing in the changed files that it did not find in the initial ones. Optional; extra ``gate``.
+
+    Example: ``return str(total)`` in a function that is to return an int -> ``m.py: return-value Incompatible return …``.
+    """
+    return new_findings([(task, trajectory, verdict)], analysers.mypy)[0]
+
+
+def bandit(task: Task, trajectory: Trajectory, verdict: Verdict) -> str | None:
+    """bandit finds nothing in the changed files that it did not find in the initial ones. Optional; extra ``gate``.
+
+    Example: ``yaml.load(text)`` -> ``m.py: B506 Use of unsafe yaml load. …``.
+    """
+    return new_findings([(task, trajectory, verdict)], analysers.bandit)[0]
 
 
 def trainable(task: Task, trajectory: Trajectory, verdict: Verdict) -> str | None:
