@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learn_samples import model
-from swefuse.policy.trie import Draw, Node, build_trie, draw_index, run_trie
+from swefuse.policy.trie import Draw, Node, build_trie, draw_index, likeliest, run_trie
 
 MESSAGES = [(5, 6, 7, 9), (5, 6, 8, 9), (5, 8, 9), (6, 6, 6, 6, 9), (7, 5, 9)]
 
@@ -158,3 +158,24 @@ def test_every_message_is_reached_by_its_own_ids(messages: list[tuple[int, ...]]
 def test_a_uniform_number_picks_an_index_in_range(weights: list[float], uniform: float) -> None:
     total = sum(weights)
     assert 0 <= draw_index([weight / total for weight in weights], uniform) < len(weights)
+
+
+def test_the_most_probable_messages_come_in_their_order_with_exact_probabilities() -> None:
+    made = sharp()
+    prompts: list[tuple[int, ...]] = [(1, 2, 3, 4), (9, 8), (3, 3, 1), (5,), (2, 2), (4, 4, 4)]
+    tries = [build_trie(MESSAGES if number % 2 else MESSAGES[number // 2 :]) for number in range(len(prompts))]
+    every = likeliest(made, prompts, tries, 9, 1.0)
+    for number, found in enumerate(every):
+        totals = [sum(draw.logprobs) for draw in found]
+        assert totals == sorted(totals, reverse=True) and sum(map(float, torch.tensor(totals).exp())) == pytest.approx(1, abs=1e-4)
+        assert len({tuple(draw.ids) for draw in found}) == len(MESSAGES if number % 2 else MESSAGES[number // 2 :])
+    few = likeliest(made, prompts, tries, 2, 1.0)
+    assert [[draw.ids for draw in found] for found in few] == [[draw.ids for draw in found[:2]] for found in every]
+
+
+def test_a_walk_that_goes_on_after_a_leaf_keeps_its_prompt_while_others_end() -> None:
+    made, long = model(layers=2).eval(), [(n, 8, 9) for n in range(5, 25)]
+    prompts: list[tuple[int, ...]] = [(1, 2), (3,), (4,), (5,), (6,)]
+    tries = [build_trie([(5, 9), *long[1:]]), *[build_trie([(5, 9), (6, 9)]) for _ in prompts[1:]]]
+    found = likeliest(made, prompts, tries, 40, 1.0)
+    assert [len(one) for one in found] == [20, 2, 2, 2, 2]

@@ -143,7 +143,8 @@ def _walk(rows: _Rows, active: Sequence[_Sampled | _Best], temperature: float) -
             tokens, end = _follow(draw, place, pick)
             stretch = stretches.setdefault((draw.prompt, id(end)), _Stretch(draw.prompt, place, tokens, end))
             moves.append((walk, draw, stretch))
-        rows.read(list(stretches.values()), temperature)
+        lasting = {draw.prompt for walk, draw, stretch in moves if stretch.read or not walk.last}
+        rows.read(list(stretches.values()), temperature, lasting)
         for walk, draw, stretch in moves:
             forced = len(stretch.tokens) - 1
             draw.ids += stretch.tokens
@@ -169,7 +170,9 @@ def _follow(draw: Draw, place: _Place, pick: int) -> tuple[list[int], Node]:
 
 
 class _Sampled:
-    """A draw that goes where chance sends it."""
+    """A draw that goes where chance sends it. ``last``: the next leaf is its end."""
+
+    last = True
 
     def __init__(self, draw: Draw, place: _Place) -> None:
         self._draw, self._place = draw, place
@@ -201,6 +204,11 @@ class _Best:
         self._serial = 0
         self.done = False
         self._branch(draw, place)
+
+    @property
+    def last(self) -> bool:
+        """As ``_Sampled.last``."""
+        return len(self.leaves) + 1 >= self._most
 
     def _branch(self, draw: Draw, place: _Place) -> None:
         so_far = sum(draw.logprobs)
@@ -280,12 +288,15 @@ class _Rows:
         self.shown = self.shown[rows]
         self.rows = {prompt: row for row, prompt in enumerate(kept)}
 
-    def read(self, stretches: list[_Stretch], temperature: float) -> None:
-        """Read all stretches in one pass; each gets the raw log-probs of its forced tokens and, unless it ends, its place."""
+    def read(self, stretches: list[_Stretch], temperature: float, lasting: set[int]) -> None:
+        """Read all stretches in one pass; each gets the raw log-probs of its forced tokens and, unless it ends, its place.
+
+        ``lasting``: prompts of which more is to be read, now or later.
+        """
         wanted = [stretch for stretch in stretches if stretch.read]
         if not wanted:
             return
-        self._keep({stretch.prompt for stretch in wanted})
+        self._keep(lasting)
         ends = [0] * len(self.rows)
         starts = []
         for stretch in wanted:
