@@ -39,6 +39,7 @@ from swefuse.cli import (
     templates,
     train,
     verify,
+    web,
 )
 from swefuse.cli.common import example, plain
 from swefuse.errors import InfraError, SandboxError, SweFuseError, UserError
@@ -74,6 +75,7 @@ app.add_typer(train.app)
 app.add_typer(bench.app)
 evaluate.add_to(app)
 verify.add_to(app)
+web.add_to(app)
 
 
 def _print_version(wanted: bool) -> None:
