@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from web_samples import cache, lines, pairs, tasks
 
 from swefuse.learn.entropy import Weigher
 from swefuse.tasks.store import save_tasks
@@ -15,7 +16,6 @@ from swefuse.web.diversity import plane
 from swefuse.web.places import Place
 from swefuse.web.scans import Tasks, Verdicts
 from swefuse.web.verdicts import MODES, curve, kept, weigh
-from web_samples import cache, lines, pairs, tasks
 
 
 def held(tmp_path: Path) -> Place:

@@ -8,6 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from web_samples import lines, rounds, run
 
 from swefuse.cli.main import main
 from swefuse.recipes.steps import STEPS
@@ -16,7 +17,6 @@ from swefuse.web.places import Place
 from swefuse.web.progress import STAGES, status
 from swefuse.web.text import cut
 from swefuse.web.watching import BARS, sparkline, view
-from web_samples import lines, rounds, run
 
 
 def test_the_stages_are_those_of_the_recipe() -> None:
