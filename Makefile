@@ -16,7 +16,7 @@ install: $(STAMP)
 
 $(STAMP): pyproject.toml constraints-cpu.txt src/swefuse/__init__.py
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install $(TORCH_CONSTRAINTS) -e '.[train,data,dev]'
+	$(BIN)/python -m pip install $(TORCH_CONSTRAINTS) -e '.[train,data,web,dev]'
 	@echo
 	@echo "Installed into .venv with: torch $$($(BIN)/python -c 'from importlib.metadata import version; print(version("torch"))')"
 	@echo "For a GPU, or another torch: remove .venv, then 'make install TORCH_CONSTRAINTS=' (README.md, Install)."

@@ -317,9 +317,9 @@ class Pair(Record):
 
     ``a`` and ``b`` are positions in the task's group of candidates; ``label`` is ``A``, ``B`` or ``tie``. What the verifier says
     about how far to trust it: ``reliability``, the number of runs that agreed (of the candidate with fewer), and ``strength`` of
-    the task's tests (None: not measured). ``p`` is the value model's verdict (A better, B better, tie), ``h`` its entropy divided
-    by ln 3, ``weight`` what the pair counts. ``expected`` is the verdict once the recorded outcomes are seen, where the label is
-    doubted; None where it is taken as it is.
+    the task's tests (None: not measured). ``p`` is the value model's verdict (A better, B better, tie), made from the chances ``q``
+    that it gives the two to pass (None: not asked), ``h`` its entropy divided by ln 3, ``weight`` what the pair counts.
+    ``expected`` is the verdict once the recorded outcomes are seen, where the label is doubted; None where it is taken as it is.
     """
 
     task_id: str
@@ -329,6 +329,7 @@ class Pair(Record):
     reliability: float = 1.0
     strength: float | None = None
     p: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
+    q: tuple[float, float] | None = None
     h: float = 1.0
     weight: float = 1.0
     expected: tuple[float, float, float] | None = None

@@ -277,7 +277,8 @@ def test_a_stopped_run_goes_on_to_the_same_end(tmp_path: Path, stopped: int) -> 
     assert progress == list(range(1 + stopped // 2 * 2, 6)), "from the last state on"
     assert torch.equal(parameters(resumed), parameters(whole))
     assert rows_of(tmp_path / "cut") == rows_of(tmp_path / "whole") and len(rows_of(tmp_path / "whole")) == 5
-    assert rows_of(tmp_path / "cut", "events.jsonl") == rows_of(tmp_path / "whole", "events.jsonl")
+    for name in ("events.jsonl", "pairs.jsonl"):
+        assert rows_of(tmp_path / "cut", name) == rows_of(tmp_path / "whole", name)
     done = models()
     train(done, TASKS, half, chosen, tmp_path / "cut", progress=lambda done, total: pytest.fail("nothing was left to do"))
     assert torch.equal(parameters(done), parameters(whole))

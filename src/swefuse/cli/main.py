@@ -40,6 +40,7 @@ from swefuse.cli import (
     templates,
     train,
     verify,
+    web,
 )
 from swefuse.cli.common import example, plain
 from swefuse.errors import InfraError, SandboxError, SweFuseError, UserError
@@ -76,6 +77,7 @@ app.add_typer(bench.app)
 evaluate.add_to(app)
 solve.add_to(app)
 verify.add_to(app)
+web.add_to(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -19,7 +19,7 @@ import torch
 
 from swefuse.collect.agent import Verify
 from swefuse.errors import InfraError
-from swefuse.learn import manifest, winners
+from swefuse.learn import manifest, pair_log, winners
 from swefuse.learn.backbone import ValueModel, make_value, make_value_optimizer, noise, opened
 from swefuse.learn.batch import Example
 from swefuse.learn.checkpoint import check_same, fingerprint, keep_lines, load_state, save_state
@@ -108,19 +108,21 @@ def train(
     """Train the policy against the reference and return the value head and its baseline.
 
     After an alarm the policy takes steps on the ``gold`` examples only, for ``watch.fallback`` rounds; the value head keeps
-    learning. ``out`` gets metrics.jsonl, events.jsonl and the state from which a stopped call goes on, to the same end. Raises
-    ConfigError for fewer tasks than one round needs and for a folder that holds another run, and InfraError when too many
-    candidates could not be graded or a gradient is not finite.
+    learning. ``out`` gets metrics.jsonl, events.jsonl, pairs.jsonl and the state from which a stopped call goes on, to the same
+    end. Raises ConfigError for fewer tasks than one round needs and for a folder that holds another run, and InfraError when too
+    many candidates could not be graded or a gradient is not finite.
     """
     keeper = Keeper.begin(models, tasks, verify, settings)
     out.mkdir(parents=True, exist_ok=True)
     this = identity(models, tasks, settings)
     state = _begun(models, settings, keeper, this, out)
-    with _log(out / "metrics.jsonl", state.done) as metrics, _log(out / "events.jsonl", state.done) as events:
+    logs = (_log(out / name, state.done) for name in ("metrics.jsonl", "events.jsonl", pair_log.FILE))
+    with next(logs) as metrics, next(logs) as events, next(logs) as looked:
         for number in range(state.done, settings.rounds):
             phases = Phases()
             data = gather(models, state.draws, keeper.verify, settings, number, phases)
             seen = keeper.accept(look(models, data, state.head, settings, number, phases), number)
+            _write(looked, *pair_log.rows(seen, number, settings))
             with phases("value"):
                 cooled = keeper.calibrated(state.head, seen)
                 state.memory = [*state.memory, keeper.lessons(seen, number)][-settings.value.memory :]
@@ -186,8 +188,8 @@ def _log(path: Path, done: int) -> IO[str]:
     return path.open("a", encoding="utf-8")
 
 
-def _write(file: IO[str], row: Mapping[str, Any]) -> None:
-    file.write(json.dumps(row) + "\n")
+def _write(file: IO[str], *rows: Mapping[str, Any]) -> None:
+    file.write("".join(json.dumps(row) + "\n" for row in rows))
     file.flush()
 
 
@@ -204,7 +206,7 @@ def look(models: Models, data: Rollouts, value: ValueModel, settings: RlvrSettin
         head, known = opened(value, known)
     weigher = weigher_at(settings, number, head)
     pairs = weigh(data, known, head, (weigher, keep_at(settings, number)), settings)
-    return Round(data, known, pairs, weigher.mode != "off", reference, judged(head, known))
+    return Round(data, known, pairs, weigher.mode != "off", reference, judged(head, known), weigher)
 
 
 def judged(head: Head, known: Candidates) -> dict[str, float]:
@@ -269,7 +271,7 @@ def weigh(data: Rollouts, known: Candidates, head: Head, how: tuple[Weigher, flo
     ]
     weights = weigher.weights(rows, settings.seed)
     return [
-        pair.model_copy(update={"p": row.prior, "h": h, "weight": w, "expected": weigher.expected(row)})
+        pair.model_copy(update={"p": row.prior, "q": row.q, "h": h, "weight": w, "expected": weigher.expected(row)})
         for pair, row, h, w in zip(found, rows, entropies, weights, strict=True)
     ]
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from swefuse.learn.batch import Example, PackedBatch, SftBatch, collate, pack
-from swefuse.learn.entropy import LABELS
+from swefuse.learn.entropy import LABELS, Weigher
 from swefuse.learn.holds import Hold
 from swefuse.learn.losses import bt_loss, bt_ties_loss, clipped_tokens, group_loss, importance, minmax
 from swefuse.learn.minibatches import Tally, minibatches
@@ -49,7 +49,7 @@ class Round(NamedTuple):
     """What one round saw: candidates, their description, all pairs with weights, and whether the weights act yet.
 
     ``reference``: for each task the reference's log-probs of its candidates' tokens, one after the other. ``judged``: how good the
-    value model's verdicts on them were, before it learnt from them.
+    value model's verdicts on them were, before it learnt from them. ``how``: what made the weights.
     """
 
     data: Rollouts
@@ -58,6 +58,7 @@ class Round(NamedTuple):
     weighted: bool
     reference: tuple[Tensor, ...] = ()
     judged: Mapping[str, float] = MappingProxyType({})
+    how: Weigher = Weigher("off")
 
 
 def advantages(data: Rollouts, pairs: Sequence[Pair], settings: RlvrSettings) -> list[float]:

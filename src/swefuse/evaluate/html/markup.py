@@ -35,6 +35,10 @@ class Html(str):
 
     __slots__ = ()
 
+    def __html__(self) -> str:
+        """Tells templates that escape everything else that this is markup."""
+        return self
+
 
 def join(parts: Iterable[str]) -> Html:
     """Concatenate; plain strings are cleaned and escaped, ``Html`` is taken as it is."""

@@ -1,6 +1,6 @@
 "use strict";
-// A cursor for every line chart: the pointer or the arrow keys choose an x, the legend reads out the values there.
-for (const plot of document.querySelectorAll("[data-plot]")) {
+// A cursor for a line chart: the pointer or the arrow keys choose an x, the legend reads out the values there.
+const readOut = (plot) => {
   const { axis: [low, high, start, end], series } = JSON.parse(plot.dataset.plot);
   const area = plot.querySelector(".area"), cursor = plot.querySelector(".cursor"), where = plot.querySelector(".where output");
   const outputs = [...plot.querySelectorAll(".legend output")];
@@ -43,4 +43,5 @@ for (const plot of document.querySelectorAll("[data-plot]")) {
     at = Math.min(Math.max(at + move, 0), xs.length - 1);
     show();
   });
-}
+};
+document.querySelectorAll("[data-plot]").forEach(readOut);
