@@ -92,7 +92,11 @@ def test_the_token_is_taken_once_and_leaves_the_address(closed: TestClient) -> N
     cookie = answer.headers["set-cookie"]
     assert TOKEN not in cookie and "HttpOnly" in cookie and "SameSite=strict" in cookie and cookie_of(TOKEN) in cookie
     assert closed.get("/library?run=demo").status_code == 200, "by the cookie"
-    assert closed.get(f"//evil.example/x?token={TOKEN}", follow_redirects=False).headers["location"].startswith("/evil.example/")
+    assert (
+        closed.get(f"http://localhost//evil.example/x?token={TOKEN}", follow_redirects=False)
+        .headers["location"]
+        .startswith("/evil.example/")
+    )
 
 
 def test_a_script_can_send_the_token(closed: TestClient) -> None:

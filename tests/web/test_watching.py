@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def test_a_run_at_work_says_how_far_it_is(tmp_path: Path) -> None:
     folder = run(tmp_path / "r", STAGES[:6], count=2)
     seen = status(Place("r", folder, None))
     assert (seen.stage, seen.done, seen.total, seen.left_s, seen.finished) == ("rlvr", 2, 3, 2.0, False)
-    console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
+    console = Console(width=80, record=True, file=io.StringIO())
     console.print(view("r", seen))
     told = console.export_text()
     assert "rlvr" in told and "2/3" in told and "2.0 s left" in told and "pass rate" in told and "repeated" in told

@@ -85,7 +85,7 @@ def test_every_edit_changes_the_function_alone_and_parses(text: str, name: str) 
         if "\r" in text:
             assert all(row.endswith("\r") for row in rows[:-1])
         if "\t" in text:
-            assert not any(row.startswith(" ") and "one for" not in row for row in set(rows) - set(before))
+            assert not any(row.startswith(" ") and " for one in" not in row for row in set(rows) - set(before))
     assert made > 0.95 * len(one.choices), (made, len(one.choices))
 
 
