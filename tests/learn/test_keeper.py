@@ -16,10 +16,10 @@ from swefuse.learn import manifest, suspects, winners
 from swefuse.learn.foreign import extras, mixed
 from swefuse.learn.gold import Gold, aside, make_gold
 from swefuse.learn.keeper import Keeper
-from swefuse.learn.monitor import SYMPTOMS
 from swefuse.learn.rlvr import train
 from swefuse.learn.rollouts import Rollouts, repeated
 from swefuse.learn.settings import RlvrSettings, ValueSettings, WatchSettings, WeightSettings
+from swefuse.learn.symptoms import SYMPTOMS
 from swefuse.learn.tokens import codec_for
 from swefuse.learn.update import Models, Round
 from swefuse.learn.value import Candidates, make_head

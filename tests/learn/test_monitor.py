@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from swefuse.errors import DataError
-from swefuse.learn.monitor import SYMPTOMS, Watch, diagnose, event, lines, page
+from swefuse.learn.monitor import Watch, diagnose, event, lines, page
 from swefuse.learn.settings import WatchSettings
+from swefuse.learn.symptoms import SYMPTOMS
 
 WELL: dict[str, Any] = {
     "policy_entropy": 2.0, "length": 20.0, "kl": 0.1, "winner_gain": 0.2, "broken": 0.0, "useful_groups": 0.4, "head_loss": 0.5,

@@ -19,7 +19,7 @@ from swefuse.errors import DataError, UserError
 
 if TYPE_CHECKING:
     from swefuse.library.formats.base import Format
-    from swefuse.library.formats.convert import Saved
+    from swefuse.library.formats.convert import Loaded, Saved
     from swefuse.library.formats.transcript import Transcript
     from swefuse.library.store import Entry, Filter, Library
     from swefuse.records import Task
@@ -136,18 +136,25 @@ def import_(
             counts["unverified"] += sum(one.candidate is None for one in batch)
             reasons.update(reason for entry in entries for reason in entry.decision.reasons)
             progress(min(at + _BATCH, len(incoming)), len(incoming))
-    read = [{"file": str(file), "from": one.format.name, "evidence": one.evidence, "read": len(one.transcripts), "notes": one.notes}
-            for file, one in zip(files, loaded, strict=True)]  # fmt: skip
-    if as_json:
-        print_json(
-            {"read": read, **counts, "trusted": counts["accepted"] if trust else 0, "reasons": dict(reasons.most_common(20))}
-        )
-    else:
-        for row in read:
-            say(f"{row['read']} read from {row['file']} as {row['from']} ({row['evidence']})")
-        say("\n".join(_import_told(counts, reasons, trust)))
+    _tell_import(list(zip(files, loaded, strict=True)), counts, reasons, trust, as_json)
     if not counts["accepted"]:
         raise typer.Exit(1)
+
+
+def _tell_import(
+    loaded: Sequence[tuple[Path, Loaded]], counts: Counter[str], reasons: Counter[str], trust: bool, as_json: bool
+) -> None:
+    read = [
+        {"file": str(file), "from": one.format.name, "evidence": one.evidence, "read": len(one.transcripts), "notes": one.notes}
+        for file, one in loaded
+    ]
+    if as_json:
+        trusted = counts["accepted"] if trust else 0
+        print_json({"read": read, **counts, "trusted": trusted, "reasons": dict(reasons.most_common(20))})
+        return
+    for row in read:
+        say(f"{row['read']} read from {row['file']} as {row['from']} ({row['evidence']})")
+    say("\n".join(_import_told(counts, reasons, trust)))
 
 
 def _import_told(counts: Counter[str], reasons: Counter[str], trust: bool) -> Iterator[str]:

@@ -15,7 +15,7 @@ from swefuse.evaluate import charts, tables
 from swefuse.evaluate.html.markup import Html, join
 from swefuse.evaluate.report_model import Chart, Series, headline, load
 from swefuse.evaluate.sketches import spark
-from swefuse.learn.monitor import SYMPTOMS
+from swefuse.learn.symptoms import SYMPTOMS
 from swefuse.web.files import Row, flat, number, table
 from swefuse.web.places import Place
 from swefuse.web.progress import Status, status

@@ -54,6 +54,7 @@ for (const form of $$("form[data-swap]")) {
   const moved = () => {
     const where = address(form);
     history.replaceState(null, "", where);
+    if (place.dataset.live) place.dataset.live = `${where}&part=1`; // or the next look would bring the old settings back
     ask(place, `${where}&part=1`).catch(() => form.requestSubmit());
   };
   form.addEventListener("input", (event) => {
