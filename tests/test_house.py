@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -320,3 +321,8 @@ def test_documented_commands_exist(line: str) -> None:
 def test_the_design_page_shows_the_files_as_they_are() -> None:
     page = pages.DESIGN.read_text(encoding="utf-8")
     assert "```tree\n" in page and pages.design() == page, "a file came, went or says something else of itself: make docs"
+
+
+def test_no_two_test_files_have_one_name() -> None:
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == [], "pytest cannot collect both in one run"
