@@ -22,7 +22,7 @@ _STATS = "swefuse library stats runs/quickstart/library.db"
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the group of libraries."""
-    app.command("split", epilog=example(_SPLIT, "swefuse library list mine.db --split test"))(split)
+    app.command("split", epilog=example(_SPLIT, "swefuse library split mine.db --by repository"))(split)
     app.command("stats", epilog=example(f"{_STATS} --json", f"{_STATS} --page library.html"))(stats)
     app.command("merge", epilog=example("swefuse library merge all.db a.db b.db"))(merge)
     app.command("gc", epilog=example("swefuse library gc mine.db", "swefuse library gc mine.db --superseded"))(gc)
