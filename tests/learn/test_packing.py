@@ -76,7 +76,8 @@ def gradients(model: Any, rows: list[Example], parts: list[list[int]], room: int
 
 @pytest.mark.parametrize("kind", ["llama", "qwen3", "qwen2"])
 @pytest.mark.parametrize("attention", ["products", "sdpa", "eager"])
-def test_packing_changes_neither_loss_nor_gradients(kind: str, attention: str) -> None:
+def test_packing_changes_neither_loss_nor_gradients(kind: str, attention: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWEFUSE_FLOAT32", "1")  # where hardware has bfloat16, figures agree to its last digit only
     model = chat_model(kind)
     assert model.dtype == torch.float32
     if attention == "products":

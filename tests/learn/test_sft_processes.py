@@ -36,7 +36,7 @@ def trained(
     given += [word for setting in ("steps=6", "batch=4", "warmup=1", "lr=1e-3", *settings) for word in ("--set", setting)]
     start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), "--no-python"]
     command = [*(start if processes > 1 else []), PROGRAM, *given]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "SWEFUSE_FLOAT32": "1"}
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.split() == [str(out)], "the first process alone speaks"

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from library_samples import entries
+from library_samples import entries, item
 
 from swefuse.errors import DataError, InfraError
 from swefuse.library import Entry, Filter, Library
 from swefuse.library.bodies import fetch
 from swefuse.library.connection import create
-from swefuse.records import Provenance
+from swefuse.records import Decision, Provenance
 from swefuse.scale import ProcessExecutor
 
 
@@ -135,7 +135,7 @@ def test_what_is_added_during_an_iteration_waits_for_the_next(library: Library) 
 WRITER = """
 import os, signal, sys
 from pathlib import Path
-from library_samples import entries
+from library_samples import entries, item
 from swefuse.library import Entry, Library
 path, life, ticks = Path(sys.argv[1]), sys.argv[2], iter(range(int(sys.argv[3])))
 library = Library(path, create=True)
@@ -329,3 +329,12 @@ def test_bodies_are_json_under_their_hash(library: Library) -> None:
     sha = plain(library, "SELECT trajectory_sha FROM entry")[0][0]
     assert isinstance(sha, str)
     assert json.loads(fetch(library._db(), sha))["id"] == "a"
+
+
+def test_half_characters_are_refused_by_name_and_leave_nothing(tmp_path: Path) -> None:
+    task, one, verdict = item()
+    broken = Entry(task, one.model_copy(update={"source": "half \ud800"}), verdict, Decision(accepted=True))
+    with Library(tmp_path / "l.db", create=True) as library:
+        with pytest.raises(DataError, match="is not Unicode"):
+            library.add_many([broken])
+        assert library.count() == 0 and library.verify() == []

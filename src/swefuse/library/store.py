@@ -68,12 +68,15 @@ class Library:
         """
         self.check_writable()
         texts: dict[str, bytes] = {}
-        rows: list[Row] = [row(entry, texts) for entry in entries]
-        packed = [(sha, bodies.pack(body)) for sha, body in texts.items()]
-        with self._session.writing() as db:
-            db.executemany("INSERT OR IGNORE INTO body VALUES (?, ?)", packed)
-            writer = Writer(db)
-            return sum(map(writer.add, rows))
+        try:
+            rows: list[Row] = [row(entry, texts) for entry in entries]
+            packed = [(sha, bodies.pack(body)) for sha, body in texts.items()]
+            with self._session.writing() as db:
+                db.executemany("INSERT OR IGNORE INTO body VALUES (?, ?)", packed)
+                writer = Writer(db)
+                return sum(map(writer.add, rows))
+        except UnicodeEncodeError as error:
+            raise DataError(f"{self.path}: {str(error.object)[:60]!r} is not Unicode and cannot be stored") from error
 
     def get(self, trajectory_id: str) -> Entry:
         """The entry of a trajectory. Raises DataError when there is none or its bodies are damaged."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import os
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -359,7 +360,9 @@ def most_tokens(model: PreTrainedModel) -> int | None:
 
 
 def fast_bf16(device: str) -> bool:
-    """Whether matrix products in bfloat16 run in hardware here."""
+    """Whether matrix products in bfloat16 run in hardware here; ``SWEFUSE_FLOAT32=1`` says no, for equal figures on any machine."""
+    if os.environ.get("SWEFUSE_FLOAT32") == "1":
+        return False
     if device == "cuda":
         return bool(torch.cuda.is_bf16_supported())
     capability: Callable[[], bool] = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
