@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,9 @@ def library(task: Task, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Library(path, create=True) as store:
         store.add_many(Entry(*item, decision) for item, decision in zip(batch, gate(batch), strict=True))
     return path
+
+
+@pytest.fixture
+def lib(library: Path, tmp_path: Path) -> Path:
+    """A library that a test may change."""
+    return Path(shutil.copy(library, tmp_path))

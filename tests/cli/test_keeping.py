@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,6 @@ from swefuse.cli.main import main
 from swefuse.library.store import Library
 
 Capture = pytest.CaptureFixture[str]
-
-
-@pytest.fixture
-def lib(library: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copy(library, tmp_path))
 
 
 def result(capsys: Capture, *arguments: object) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,6 @@ import pytest
 from swefuse.cli.main import main
 
 Capture = pytest.CaptureFixture[str]
-
-
-@pytest.fixture
-def lib(library: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copy(library, tmp_path))
 
 
 def result(capsys: Capture, *arguments: object) -> Any:

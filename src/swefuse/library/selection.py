@@ -71,7 +71,7 @@ def where(db: sqlite3.Connection, which: Filter, among: Scope, searched: bool = 
         clauses.append(f"{split_column(db)} = :split")
     if which.query is not None:
         values["match"] = match(which.query)
-        clauses += [] if searched else ["doc IN (SELECT rowid FROM words WHERE words MATCH :match)"]
+        clauses += [] if searched else [_QUERY]
     return " AND ".join(clauses), values
 
 

@@ -19,7 +19,11 @@ class GateConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    checks: tuple[str, ...] = Field(CHECKS, min_length=1, description="checks, in order; also your own as package.module:function")
+    checks: tuple[str, ...] = Field(
+        CHECKS,
+        min_length=1,
+        description="checks, in order; also types (mypy), bandit, and your own as package.module:function",
+    )
     steps: int = Field(200, ge=1, description="most steps")
     observation: int = Field(50_000, ge=100, description="most characters of one observation")
     message: int = Field(100_000, ge=100, description="most characters that an agent writes in one step")
