@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from swefuse.code.lint import lint
+from swefuse.code.lint import ASSERTS, lint
 from swefuse.errors import InfraError
 
 
@@ -56,3 +57,10 @@ def test_a_ruff_that_fails_is_our_fault_not_the_candidates(tmp_path: Path, monke
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(InfraError, match="ruff ended with 7"):
         lint([("a.py", "import os\n")])
+
+
+def test_a_program_called_in_the_safe_way_is_no_finding_unless_somebody_asks_for_it() -> None:
+    safe = [("m.py", 'import subprocess\n\n\ndef f(name):\n    subprocess.run(["ls", name], check=True)\n')]
+    assert lint(safe) == [Counter()]
+    assert {one.split()[0] for one in lint(safe, ASSERTS)[0]} == {"S603", "S607"}
+    assert {one.split()[0] for one in lint([("m.py", safe[0][1].replace("check=", "shell="))])[0]} == {"S602"}

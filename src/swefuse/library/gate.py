@@ -31,7 +31,7 @@ from swefuse.library.parts import foreign
 from swefuse.library.settings import CHECKS as DEFAULT
 from swefuse.records import Decision, Task, Trajectory, Verdict
 
-GATE_VERSION = "4"
+GATE_VERSION = "5"
 _LONGEST = 500
 
 
@@ -108,7 +108,7 @@ def gate(batch: Sequence[Item], checks: Sequence[str] | None = None, *, context:
 def version_of(context: Context, checks: Sequence[str] | None = None) -> str:
     """The gate's version in decisions: its number, the checks if they are others than the usual ones, and what differs in settings.
 
-    Example: ``4 with syntax, verdict; steps = 50``.
+    Example: ``5 with syntax, verdict; steps = 50``.
     """
     names = context.settings.checks if checks is None else tuple(checks)
     other = "" if tuple(names) == DEFAULT else f" with {', '.join(names)}"

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from swefuse.code.lint import lint
+from swefuse.code.lint import ASSERTS, lint
 from swefuse.errors import InfraError, SandboxError
 from swefuse.records import Kind
 from swefuse.verify.kinds.base import Found, Rules, Trial
@@ -92,7 +92,7 @@ def _look(look: Callable[[str], tuple[Seen, ...]], text: str) -> tuple[Seen, ...
 @lru_cache(maxsize=4096)
 def _codes(path: str, text: str) -> frozenset[str]:
     try:
-        (findings,) = lint([(path, text)])
+        (findings,) = lint([(path, text)], ASSERTS)
     except InfraError as error:
         raise SandboxError(str(error)) from error
     return frozenset(name.partition(" ")[0] for name in findings)
